@@ -21,6 +21,14 @@ pub struct Entry<'a, M: Machine> {
     pub write: Option<Content<M>>,
 }
 
+impl<M: Machine> Clone for Entry<'_, M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M: Machine> Copy for Entry<'_, M> {}
+
 /// Why a tree was not changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stop {

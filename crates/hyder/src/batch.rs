@@ -3,10 +3,11 @@
 //! The first stage makes them, any thread builds overlays for their intentions, the last stage decides them in order, and
 //! the first clears away what is left of them.
 
+use crate::blocks::Block;
 use crate::catalog::Change;
 use crate::intention::Intention;
 use crate::item::{Item, Refused};
-use crate::maker::{Block, Maker};
+use crate::maker::Maker;
 use crate::record::{CheckpointNote, Head, Kind, items};
 use chiliad_machine::Machine;
 use chiliad_machine::shared_log::Position;

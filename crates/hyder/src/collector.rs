@@ -4,7 +4,8 @@
 //! to them, so they
 //! waits until every reader shows that label or a later one.
 
-use crate::maker::{Block, Maker};
+use crate::blocks::Block;
+use crate::maker::Maker;
 use crate::state::StateRef;
 use chiliad_machine::Machine;
 use std::collections::VecDeque;

@@ -2,9 +2,9 @@
 //! the roller take the items and leave the rest.
 
 use crate::batch::Batch;
+use crate::blocks::Block;
 use crate::capture::Captures;
 use crate::catalog::Catalog;
-use crate::maker::Block;
 use crate::options::ServerOptions;
 use crate::pending::{Answer, Outgoing, Pending};
 use crate::progress::Progress;

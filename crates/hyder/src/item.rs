@@ -1,9 +1,10 @@
 //! An intention on its way through the stages that decide it.
 
 use crate::apply::{Entry, Stop};
+use crate::blocks::{Block, Blocks, Mark};
 use crate::faults::READ_DEPENDENCE_DROPPED;
 use crate::intention::{Intention, at};
-use crate::maker::{Block, Blocks, Maker, Mark};
+use crate::maker::Maker;
 use crate::node::{Content, Key, Tree};
 use crate::options::Level;
 use crate::overlay::{Overlay, Part};
@@ -122,7 +123,7 @@ impl<'b, M: Machine> Item<'b, M> {
             let key = Key::new(at(self.bytes, &entry.key));
             if parts.last().is_none_or(|part| part.table != entry.table) {
                 let (table, entries) = (entry.table, Vec::new());
-                parts.push(Part { table, entries, overlay: Overlay::new() });
+                parts.push(Part { table, entries, overlay: Overlay::new(maker) });
             }
             if let Some(part) = parts.last_mut() {
                 part.entries.push(Entry { key, base, write });

@@ -1,10 +1,11 @@
 //! Decides intentions in the order of the log, and makes the state after each.
 
 use crate::apply::{Entry, apply};
+use crate::blocks::Block;
 use crate::faults::RANGE_DROPPED;
 use crate::intention::bound_at;
 use crate::item::{Item, Outcome, Refused};
-use crate::maker::{Block, Maker};
+use crate::maker::Maker;
 use crate::node::{Key, Tree};
 use crate::options::{Certifier, Group, Level, RollOptions};
 use crate::ranges::is_changed;

@@ -3,6 +3,7 @@
 //! Everything that decides a verdict is a function of the log alone, so every server comes to the same ones.
 
 use crate::batch::{Batch, By, Place, Task, Tasks};
+use crate::blocks::all_blocks;
 use crate::build::OVERLAPPED;
 use crate::catalog::{Catalog, Change};
 use crate::checkpoint_file::Summary;
@@ -14,7 +15,6 @@ use crate::faults::{
 };
 use crate::item::{Item, Refused};
 use crate::judge::Judge;
-use crate::maker::all_blocks;
 use crate::node::Tree;
 use crate::options::{Certifier, RollOptions};
 use crate::pending::Answer;

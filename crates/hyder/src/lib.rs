@@ -8,10 +8,10 @@
 //!
 //! | to see | look into |
 //! | --- | --- |
-//! | the trees, and what makes and frees them | `node`, `maker`, `join`, `cursor`, `collector` |
+//! | the trees, and what makes and frees them | `node`, `blocks`, `maker`, `join`, `cursor`, `collector` |
 //! | states, and which of them readers look at | `state` |
 //! | what goes through the log | `record`, `intention`, `parts`, `catalog`, `rules`, `seen` |
-//! | how an intention is decided | `judge`, `item`; `apply`, `overlay` (meld), `group`, `pair` (group meld), `window`, `ranges`; `warm` |
+//! | how an intention is decided | `judge`, `item`; `apply`, `over`, `overlay` (meld), `group`, `pair` (group meld), `window`, `ranges`; `warm` |
 //! | a server's way to the log | `desk`, `pending`; `appender` |
 //! | and back: the stages | `batch`, `known`, `front`, `build`, `recent`, `last`; on one thread `roller`, on several `pipeline`, `stages`; `server` |
 //! | checkpoints: how they are made, and begun with | `capture`, `checkpoint_state`, `checkpointing`, `checkpoint_file`, `checkpoints`; `opening`, `restore` |
@@ -26,6 +26,7 @@ mod attempt;
 mod audit;
 mod batch;
 mod bench;
+mod blocks;
 mod build;
 mod capture;
 mod catalog;
@@ -56,6 +57,7 @@ mod node;
 mod opening;
 mod options;
 mod oracle;
+mod over;
 mod overlay;
 mod pair;
 mod parts;

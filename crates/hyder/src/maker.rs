@@ -4,33 +4,13 @@
 //! what was replaced is freed after the last state that leads to it has no readers; if it does not, what was made is
 //! freed at once, since no state leads to it.
 
+use crate::blocks::{Block, Blocks, Mark};
 use crate::faults::NEWEST_NOT_RAISED;
 use crate::node::{Content, KeySource, NodeRef, Tree, ValueRef};
+use crate::over::Nodes;
 use chiliad_machine::{Cost, Machine};
 use chiliad_storage::{Kind, LocalHeap, OutOfMemory};
 use core::ops::Range;
-
-/// A node or a value, to be freed.
-pub enum Block<M: Machine> {
-    /// A node without its value.
-    Node(NodeRef<M>),
-    /// A value.
-    Value(ValueRef<M>),
-}
-
-impl<M: Machine> Clone for Block<M> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<M: Machine> Copy for Block<M> {}
-
-/// The blocks that a change has made, and those that it has replaced.
-pub struct Blocks<M: Machine> {
-    made: Vec<Block<M>>,
-    replaced: Vec<Block<M>>,
-}
 
 /// Makes nodes out of a heap of its own.
 pub struct Maker<M: Machine> {
@@ -42,39 +22,30 @@ pub struct Maker<M: Machine> {
     pub nodes_made: u64,
     /// Blocks made here less those freed here: of all makers together, those that are there.
     pub blocks_there: i64,
+    /// Memory of overlays that were cleared away, for the next ones.
+    spare: Vec<Nodes<M>>,
 }
 
-/// How far a change had come.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Mark {
-    made: u32,
-    replaced: u32,
-}
-
-impl Mark {
-    /// It had not begun.
-    pub const START: Self = Self { made: 0, replaced: 0 };
-}
-
-impl<M: Machine> Blocks<M> {
-    pub fn new() -> Self {
-        Self { made: Vec::new(), replaced: Vec::new() }
-    }
-
-    /// How far the change has come.
-    pub fn mark(&self) -> Mark {
-        Mark { made: self.made.len() as u32, replaced: self.replaced.len() as u32 }
-    }
-
-    /// What it has replaced in the course of `of`.
-    pub fn replaced(&self, of: Range<Mark>) -> &[Block<M>] {
-        &self.replaced[of.start.replaced as usize..of.end.replaced as usize]
-    }
-}
+/// Overlays whose memory a maker keeps: as many as a batch has, or some more.
+const SPARE: usize = 128;
 
 impl<M: Machine> Maker<M> {
     pub fn new(heap: LocalHeap<M>) -> Self {
-        Self { heap, blocks: Blocks::new(), nodes_visited: 0, nodes_made: 0, blocks_there: 0 }
+        let (blocks, spare) = (Blocks::new(), Vec::new());
+        Self { heap, blocks, nodes_visited: 0, nodes_made: 0, blocks_there: 0, spare }
+    }
+
+    /// Memory for the nodes of an overlay, which has none yet.
+    pub fn nodes(&mut self) -> Nodes<M> {
+        self.spare.pop().unwrap_or_default()
+    }
+
+    /// Keeps the memory of an overlay that was cleared away.
+    pub fn keep(&mut self, mut nodes: Nodes<M>) {
+        if self.spare.len() < SPARE {
+            nodes.clear();
+            self.spare.push(nodes);
+        }
     }
 
     /// A node with these subtrees, which differ in height by one at most.
@@ -93,7 +64,7 @@ impl<M: Machine> Maker<M> {
         let place = self.heap.alloc(Kind::Version, bytes)?;
         // SAFETY: the slot is ours alone and this large; its life begins here.
         let node = unsafe { NodeRef::construct(place, key, content, left, right) };
-        self.blocks.made.push(Block::Node(node));
+        self.blocks.make(Block::Node(node));
         self.nodes_made += 1;
         self.blocks_there += 1;
         let own = if M::fault(&NEWEST_NOT_RAISED) { 0 } else { content.version };
@@ -109,7 +80,7 @@ impl<M: Machine> Maker<M> {
         let place = self.heap.alloc(Kind::Version, ValueRef::<M>::bytes_for(bytes.len()))?;
         // SAFETY: the slot is ours alone and this large; its life begins here.
         let value = unsafe { ValueRef::construct(place, bytes) };
-        self.blocks.made.push(Block::Value(value));
+        self.blocks.make(Block::Value(value));
         self.blocks_there += 1;
         Ok(value)
     }
@@ -123,12 +94,12 @@ impl<M: Machine> Maker<M> {
 
     /// The change in hand replaces `node` by another of the same key.
     pub fn replace(&mut self, node: NodeRef<M>) {
-        self.blocks.replaced.push(Block::Node(node));
+        self.blocks.replace(Block::Node(node));
     }
 
     /// It replaces the value of a row.
     pub fn replace_value(&mut self, value: Option<ValueRef<M>>) {
-        self.blocks.replaced.extend(value.map(Block::Value));
+        value.into_iter().for_each(|value| self.blocks.replace(Block::Value(value)));
     }
 
     /// How far the change in hand has come.
@@ -143,8 +114,7 @@ impl<M: Machine> Maker<M> {
 
     /// Takes back what the change in hand has done since `mark`: frees what it has made.
     pub fn take_back(&mut self, mark: Mark) {
-        self.blocks.replaced.truncate(mark.replaced as usize);
-        for block in self.blocks.made.split_off(mark.made as usize) {
+        for block in self.blocks.take_back(mark) {
             // SAFETY: made by this change, and no state leads to it.
             unsafe { self.free(block) };
         }
@@ -152,13 +122,12 @@ impl<M: Machine> Maker<M> {
 
     /// The change in hand stands: appends what it has replaced to `into`.
     pub fn settle(&mut self, into: &mut Vec<Block<M>>) {
-        self.blocks.made.clear();
-        into.append(&mut self.blocks.replaced);
+        self.blocks.settle(into);
     }
 
     /// Frees what another change had made in the course of `of`, which is part of no state.
     pub fn free_made(&mut self, blocks: &Blocks<M>, of: Range<Mark>) {
-        for &block in &blocks.made[of.start.made as usize..of.end.made as usize] {
+        for &block in blocks.made(of) {
             // SAFETY: made by that change, which takes no part in any state; each part of it is freed once.
             unsafe { self.free(block) };
         }
@@ -183,15 +152,5 @@ impl<M: Machine> Maker<M> {
                 }
             }
         }
-    }
-}
-
-/// Appends all blocks of a tree to `into`.
-pub fn all_blocks<M: Machine>(tree: Tree<M>, into: &mut Vec<Block<M>>) {
-    let mut left: Vec<_> = tree.root.into_iter().collect();
-    while let Some(node) = left.pop() {
-        left.extend([node.child(false), node.child(true)].into_iter().flatten());
-        into.extend(node.content().value.map(Block::Value));
-        into.push(Block::Node(node));
     }
 }

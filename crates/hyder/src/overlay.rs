@@ -9,48 +9,19 @@
 //! often it is built again on a later one, the outcome is that of `apply.rs`.
 
 use crate::apply::{Entry, Stop, apply, check, grow, rebuild, split};
+use crate::blocks::{Block, Mark};
 use crate::faults::GRAFTED_ON_EQUAL_KEY;
-use crate::maker::{Block, Blocks, Maker, Mark};
+use crate::maker::Maker;
 use crate::node::{NodeRef, Tree};
+use crate::over::{NOTHING, Nodes, Over, Place};
 use chiliad_machine::Machine;
 use core::ops::Range;
 
-/// A node of an overlay, by number.
-pub type Place = u32;
-
-/// No node: nothing is said of this part of the tree.
-pub const NOTHING: Place = u32::MAX;
-
-/// A node of an overlay, or a gap: one cache line, as the last stage waits for each that it looks at.
-#[repr(align(64))]
-pub struct Over<M: Machine> {
-    /// The root of the part of the base that it stands for; `None`: a gap, in which the base has nothing.
-    pub base: Option<NodeRef<M>>,
-    /// What its part of the base becomes.
-    pub after: Tree<M>,
-    /// The entries of its part.
-    pub entries: Range<u32>,
-    /// The one of its own key, or [`NOTHING`].
-    own: u32,
-    pub left: Place,
-    pub right: Place,
-    /// How far the overlay's change had come with it. What was made and replaced for it alone came after the node
-    /// before.
-    end: Mark,
-    /// Whether any of its entries writes.
-    pub writes: bool,
-}
-
 /// An overlay of one table.
 pub struct Overlay<M: Machine> {
-    /// In the order in which they were built: children first.
-    nodes: Vec<Over<M>>,
+    nodes: Nodes<M>,
     pub root: Place,
-    /// What was made for all its nodes, and what they replace.
-    blocks: Blocks<M>,
-    /// Nodes that are no part of the overlay any more: what was made for them is part of no state.
-    dead: Vec<Place>,
-    /// How many of these had gone when it was built.
+    /// How many of its nodes had gone when it was built.
     dead_when_built: usize,
 }
 
@@ -70,9 +41,8 @@ pub struct Work<'w, 'a, M: Machine> {
 
 impl<M: Machine> Overlay<M> {
     /// An overlay that says nothing.
-    pub fn new() -> Self {
-        let (nodes, dead) = (Vec::new(), Vec::new());
-        Self { nodes, root: NOTHING, blocks: Blocks::new(), dead, dead_when_built: 0 }
+    pub fn new(maker: &mut Maker<M>) -> Self {
+        Self { nodes: maker.nodes(), root: NOTHING, dead_when_built: 0 }
     }
 
     /// Builds an overlay of `entries` on `tree`.
@@ -85,10 +55,10 @@ impl<M: Machine> Overlay<M> {
         entries: &[Entry<'_, M>],
         tree: Tree<M>,
     ) -> Result<(), Stop> {
-        maker.exchange(&mut self.blocks);
+        maker.exchange(&mut self.nodes.blocks);
         let mut work = Work { maker, overlay: self, entries };
         let built = work.build(0..entries.len() as u32, tree);
-        maker.exchange(&mut self.blocks);
+        maker.exchange(&mut self.nodes.blocks);
         self.root = built?;
         Ok(())
     }
@@ -103,13 +73,13 @@ impl<M: Machine> Overlay<M> {
         entries: &[Entry<'_, M>],
         tree: Tree<M>,
     ) -> Result<(), Stop> {
-        maker.exchange(&mut self.blocks);
+        maker.exchange(&mut self.nodes.blocks);
         let root = self.root;
         let mut work = Work { maker, overlay: self, entries };
         let rebased = work.rebase(root, tree);
-        maker.exchange(&mut self.blocks);
+        maker.exchange(&mut self.nodes.blocks);
         self.root = rebased?;
-        self.dead_when_built = self.dead.len();
+        self.dead_when_built = self.nodes.dead.len();
         Ok(())
     }
 
@@ -144,34 +114,38 @@ impl<M: Machine> Overlay<M> {
     /// The overlay was melded, and the outcome stands: what was grafted of it is part of the tree. Frees the rest, and
     /// appends what was replaced to `replaced`.
     pub fn settle(self, maker: &mut Maker<M>, replaced: &mut Vec<Block<M>>) {
-        let mut is_dead = vec![false; self.nodes.len()];
-        self.dead.iter().for_each(|&place| is_dead[place as usize] = true);
+        let Nodes { built, blocks, dead } = &self.nodes;
+        let mut is_dead = vec![false; built.len()];
+        dead.iter().for_each(|&place| is_dead[place as usize] = true);
         let mut start = Mark::START;
-        for (node, is_dead) in self.nodes.iter().zip(is_dead) {
+        for (node, is_dead) in built.iter().zip(is_dead) {
             if node.end != start {
                 let of = start..node.end;
                 match is_dead {
-                    true => maker.free_made(&self.blocks, of),
-                    false => replaced.extend_from_slice(self.blocks.replaced(of)),
+                    true => maker.free_made(blocks, of),
+                    false => replaced.extend_from_slice(blocks.replaced(of)),
                 }
                 start = node.end;
             }
         }
+        maker.keep(self.nodes);
     }
 
     /// Frees all that was made for it: no part of it was grafted for good.
     pub fn free(self, maker: &mut Maker<M>) {
-        maker.free_made(&self.blocks, Mark::START..self.blocks.mark());
+        let blocks = &self.nodes.blocks;
+        maker.free_made(blocks, Mark::START..blocks.mark());
+        maker.keep(self.nodes);
     }
 
     /// Nothing of this node is part of the overlay any more.
     pub fn kill(&mut self, place: Place) {
-        self.dead.push(place);
+        self.nodes.dead.push(place);
     }
 
     /// The same for all nodes of this part.
     pub fn kill_all(&mut self, place: Place) {
-        if let Some(node) = self.nodes.get(place as usize) {
+        if let Some(node) = self.nodes.built.get(place as usize) {
             let (left, right) = (node.left, node.right);
             self.kill(place);
             self.kill_all(left);
@@ -181,12 +155,12 @@ impl<M: Machine> Overlay<M> {
 
     /// The nodes that have gone since it was built are part of the overlay again.
     pub fn revive(&mut self) {
-        self.dead.truncate(self.dead_when_built);
+        self.nodes.dead.truncate(self.dead_when_built);
     }
 
     /// A node, if there is one at this place.
     pub fn node(&self, place: Place) -> Option<&Over<M>> {
-        self.nodes.get(place as usize)
+        self.nodes.built.get(place as usize)
     }
 }
 
@@ -196,8 +170,8 @@ impl<'a, M: Machine> Work<'_, 'a, M> {
     }
 
     fn push(&mut self, node: Over<M>) -> Place {
-        self.overlay.nodes.push(node);
-        self.overlay.nodes.len() as Place - 1
+        self.overlay.nodes.built.push(node);
+        self.overlay.nodes.built.len() as Place - 1
     }
 
     fn build(&mut self, range: Range<u32>, tree: Tree<M>) -> Result<Place, Stop> {
@@ -241,7 +215,7 @@ impl<'a, M: Machine> Work<'_, 'a, M> {
         left: Place,
         right: Place,
     ) -> Result<Place, Stop> {
-        let part = |place: Place| self.overlay.nodes.get(place as usize);
+        let part = |place: Place| self.overlay.nodes.built.get(place as usize);
         let write = self.entries.get(own as usize).and_then(|own| own.write);
         let writes = |place| part(place).is_some_and(|it| it.writes);
         let writes = write.is_some() || writes(left) || writes(right);
@@ -256,7 +230,7 @@ impl<'a, M: Machine> Work<'_, 'a, M> {
     }
 
     fn rebase(&mut self, place: Place, tree: Tree<M>) -> Result<Place, Stop> {
-        let Some(over) = self.overlay.nodes.get(place as usize) else { return Ok(NOTHING) };
+        let Some(over) = self.overlay.nodes.built.get(place as usize) else { return Ok(NOTHING) };
         if over.base == tree.root {
             return Ok(place);
         }
@@ -274,7 +248,7 @@ impl<'a, M: Machine> Work<'_, 'a, M> {
     }
 
     fn meld(&mut self, place: Place, tree: Tree<M>) -> Result<Tree<M>, Stop> {
-        let Some(over) = self.overlay.nodes.get(place as usize) else { return Ok(tree) };
+        let Some(over) = self.overlay.nodes.built.get(place as usize) else { return Ok(tree) };
         let is_like = |node| M::fault(&GRAFTED_ON_EQUAL_KEY) && over.is_of(node);
         if over.base == tree.root || tree.root.is_some_and(is_like) {
             return Ok(over.after);
@@ -292,12 +266,5 @@ impl<'a, M: Machine> Work<'_, 'a, M> {
         let left = self.meld(left, node.left())?;
         let right = self.meld(right, node.right())?;
         rebuild(self.maker, tree, node, own.and_then(|own| own.write), left, right)
-    }
-}
-
-impl<M: Machine> Over<M> {
-    /// Whether it stands for a node of the same key.
-    pub fn is_of(&self, node: NodeRef<M>) -> bool {
-        self.base.is_some_and(|base| base == node || base.has_key_of(node))
     }
 }

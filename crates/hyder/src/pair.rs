@@ -4,11 +4,12 @@
 //! it can be grafted where both were built on the same part of the tree.
 
 use crate::apply::{Entry, Stop, apply, check, grow, rebuild};
-use crate::maker::{Block, Blocks, Maker, Mark};
+use crate::blocks::{Block, Blocks, Mark};
+use crate::maker::Maker;
 use crate::node::{NodeRef, Tree, ValueRef};
-use crate::overlay::{NOTHING, Part, Place};
+use crate::over::{NOTHING, Place};
+use crate::overlay::Part;
 use chiliad_machine::Machine;
-use core::cmp::Ordering;
 use core::ops::Range;
 
 /// The entry of a pair for a part of a tree.
@@ -73,7 +74,7 @@ impl<'b, M: Machine> PairOverlay<'b, M> {
         second: &mut Part<'b, M>,
     ) -> Result<Self, Stop> {
         let (entries, moved, overwritten) = merge(&first.entries, &second.entries);
-        let (nodes, blocks) = (Vec::new(), Blocks::new());
+        let (nodes, blocks) = (Vec::with_capacity(4 * entries.len()), Blocks::new());
         let mut pair = Self { entries, nodes, root: Spot::Nothing, blocks, overwritten };
         let roots = [first.overlay.root, second.overlay.root];
         maker.exchange(&mut pair.blocks);
@@ -130,32 +131,39 @@ impl<'b, M: Machine> PairOverlay<'b, M> {
 
 type Merged<'b, M> = (Vec<Entry<'b, M>>, [Vec<u32>; 2], Vec<ValueRef<M>>);
 
-/// The entries of both, in the order of their keys.
+/// The entries of both, in the order of their keys; where each is among them; and the values that are written over.
 fn merge<'b, M: Machine>(first: &[Entry<'b, M>], second: &[Entry<'b, M>]) -> Merged<'b, M> {
     let mut entries: Vec<Entry<'b, M>> = Vec::with_capacity(first.len() + second.len());
-    let mut moved = [Vec::new(), Vec::new()];
+    let mut moved = [first, second].map(|of| Vec::with_capacity(of.len()));
     let mut overwritten = Vec::new();
-    let (mut one, mut other) = (first.iter().peekable(), second.iter().peekable());
     loop {
-        let order = match (one.peek(), other.peek()) {
-            (None, None) => return (entries, moved, overwritten),
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (Some(one), Some(other)) => one.key.cmp(&other.key),
-        };
         let place = entries.len() as u32;
-        let before = if order.is_le() { one.next() } else { None };
-        let after = if order.is_ge() { other.next() } else { None };
-        moved[0].extend(before.map(|_| place));
-        moved[1].extend(after.map(|_| place));
-        let Some(key) = before.or(after).map(|entry| entry.key) else { continue };
-        let writes = [before, after].map(|entry| entry.and_then(|entry| entry.write));
-        if let [Some(gone), Some(_)] = writes {
-            overwritten.extend(gone.value);
-        }
-        let bases = [before, after].map(|entry| entry.and_then(|entry| entry.base));
-        let base = bases.into_iter().flatten().min();
-        entries.push(Entry { key, base, write: writes[1].or(writes[0]) });
+        let rest = [&first[moved[0].len()..], &second[moved[1].len()..]];
+        let entry = match rest {
+            [[one, ..], [other, ..]] if one.key == other.key => {
+                if let (Some(gone), Some(_)) = (one.write, other.write) {
+                    overwritten.extend(gone.value);
+                }
+                let base = [one.base, other.base].into_iter().flatten().min();
+                moved[1].push(place);
+                moved[0].push(place);
+                Entry { key: one.key, base, write: other.write.or(one.write) }
+            }
+            [[one, ..], [other, ..]] if one.key < other.key => {
+                moved[0].push(place);
+                *one
+            }
+            [_, [other, ..]] => {
+                moved[1].push(place);
+                *other
+            }
+            [[one, ..], []] => {
+                moved[0].push(place);
+                *one
+            }
+            [[], []] => return (entries, moved, overwritten),
+        };
+        entries.push(entry);
     }
 }
 

@@ -1,12 +1,13 @@
 //! Loads a checkpoint: builds the trees of its rows, and what it takes to roll the log forward from there.
 
 use crate::apply::{Entry, Stop, grow};
+use crate::blocks::{Block, Mark, all_blocks};
 use crate::catalog::Catalog;
 use crate::checkpoint_file::{CheckpointReader, Summary};
 use crate::checkpoints::{Checkpoints, name};
 use crate::collector::Collector;
 use crate::join::join;
-use crate::maker::{Maker, Mark, all_blocks};
+use crate::maker::Maker;
 use crate::node::{Content, Key, KeySource, Tree};
 use crate::parts::Assembly;
 use crate::seen::Seen;
@@ -93,7 +94,7 @@ pub fn load<M: Machine>(
 }
 
 /// Frees blocks that nobody has seen yet.
-fn free_all<M: Machine>(maker: &mut Maker<M>, blocks: Vec<crate::maker::Block<M>>) {
+fn free_all<M: Machine>(maker: &mut Maker<M>, blocks: Vec<Block<M>>) {
     let mut collector = Collector::new();
     collector.add(0, blocks, None);
     collector.free(maker, 0);

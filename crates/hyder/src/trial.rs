@@ -1,11 +1,12 @@
 //! Random intentions decided in every way there is, against a plain validator and a plain map.
 
+use crate::blocks::Block;
 use crate::collector::Collector;
 use crate::group::meld_into_one;
 use crate::intention::{Encoder, Intention, Written};
 use crate::item::{Item, Refused};
 use crate::judge::Judge;
-use crate::maker::{Block, Maker};
+use crate::maker::Maker;
 use crate::node::{Key, NodeRef, Tree};
 use crate::options::{Certifier, Group, Level, RollOptions};
 use crate::validator::{Validator, Version};
