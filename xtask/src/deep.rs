@@ -40,6 +40,8 @@ const MIRI: &[&[&str]] = &[
     &["-p", "chiliad-engine", "--lib", "--", "--skip", "models"],
     &["-p", "chiliad-engine", "--test", "engine", "--", "one_core::"],
     &["-p", "chiliad-log", "--lib", "--", "codec", "manifest", "names"],
+    &["-p", "chiliad-machine", "--test", "tasks"],
+    &["-p", "chiliad-swarm", "--lib", "--test", "model"],
 ];
 
 /// Tests on real threads, for both sanitizers.

@@ -23,6 +23,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         &["chiliad-machine", "chiliad-storage", "chiliad-lock", "chiliad-log", "chiliad-api"],
     ),
     ("chiliad-hyder", &["chiliad-machine", "chiliad-storage", "chiliad-log", "chiliad-api"]),
+    ("chiliad-swarm", &["chiliad-machine", "chiliad-api"]),
     (
         "chiliad",
         &[

@@ -1,6 +1,6 @@
 //! Bidding: users bid for products, and the highest bid of each product is kept.
 //!
-//! The benchmark of an auction house in the public code of Silo (Tu, 2013: `bid.cc`), which the thesis about SwarmDB
+//! The benchmark of an auction house in the public code of Silo (Tu, 2013: `bid.cc`), which Yan (2015)
 //! measures beside TPC-C (5.1): three tables, one transaction. It is short, writes two rows always and a third one
 //! seldom, and inserts at as many places as there are users. Our own code; departures from it:
 //!

@@ -1,0 +1,369 @@
+//! Rows in memory: whole lines of their own, so that tasks which touch different rows never touch one line.
+//!
+//! ```text
+//!   word 0: bytes of the key (16 bits) | bytes of the value (32) | lines of the block (16)
+//!   words of the key, words of the value
+//! ```
+//!
+//! A separator of the ordered index is such a block with an empty value.
+
+use crate::Word;
+use crate::memory::NoMemory;
+use chiliad_machine::tasks::{LINE_WORDS, Lines};
+use chiliad_machine::{Cost, Machine, Ordering, Word as _, copy_in, copy_out, words_for};
+use core::cmp;
+use core::ptr::NonNull;
+
+/// Bytes of keys that are compared at a time.
+const CHUNK: usize = 64;
+
+/// The first line of a row: what links point to. The words after it are reached from its address.
+#[repr(C, align(64))]
+pub(crate) struct Row<M: Machine>([M::Word; LINE_WORDS]);
+
+/// Where a row is. It is there as long as whoever holds this lets nothing be removed: see [`crate::View`].
+pub(crate) struct Place<M: Machine>(NonNull<Row<M>>);
+
+impl<M: Machine> Clone for Place<M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M: Machine> Copy for Place<M> {}
+
+/// What the first word says.
+#[derive(Clone, Copy)]
+struct Head {
+    key_bytes: usize,
+    value_bytes: usize,
+    lines: usize,
+}
+
+impl Head {
+    fn decode(word: u64) -> Self {
+        let (key_bytes, lines) = (word as u16, (word >> 48) as u16);
+        let value_bytes = (word >> 16) as u32;
+        Self { key_bytes: key_bytes.into(), value_bytes: value_bytes as usize, lines: lines.into() }
+    }
+
+    fn encode(self) -> u64 {
+        self.key_bytes as u64 | (self.value_bytes as u64) << 16 | (self.lines as u64) << 48
+    }
+
+    /// The first word of the value.
+    fn value_at(self) -> usize {
+        1 + words_for(self.key_bytes)
+    }
+
+    fn words(self) -> usize {
+        self.value_at() + words_for(self.value_bytes)
+    }
+}
+
+impl<M: Machine> Place<M> {
+    /// A new row, which nobody else knows yet.
+    pub(crate) fn make<T: Lines<Machine = M>>(
+        memory: &T,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<Self, NoMemory> {
+        let mut head = Head { key_bytes: key.len(), value_bytes: value.len(), lines: 0 };
+        head.lines = head.words().div_ceil(LINE_WORDS);
+        let place = Self(memory.alloc(head.lines).ok_or(NoMemory)?.cast());
+        place.word(0).store(head.encode(), Ordering::Relaxed);
+        copy_in(place.words(1, words_for(key.len())), key);
+        copy_in(place.words(head.value_at(), words_for(value.len())), value);
+        M::work(Cost::Copy, head.words() as u32);
+        Ok(place)
+    }
+
+    /// A block with the key of this row, and no value.
+    pub(crate) fn copy_key<T: Lines<Machine = M>>(self, memory: &T) -> Result<Self, NoMemory> {
+        self.copy_with(memory, &[])
+    }
+
+    /// A block with the key of this row, and another value.
+    pub(crate) fn copy_with<T: Lines<Machine = M>>(
+        self,
+        memory: &T,
+        value: &[u8],
+    ) -> Result<Self, NoMemory> {
+        let mut head = Head { value_bytes: value.len(), ..self.head() };
+        head.lines = head.words().div_ceil(LINE_WORDS);
+        let copy = Self(memory.alloc(head.lines).ok_or(NoMemory)?.cast());
+        copy.word(0).store(head.encode(), Ordering::Relaxed);
+        let words = words_for(head.key_bytes);
+        Word::<M>::copy_words(copy.words(1, words), self.words(1, words));
+        copy_in(copy.words(head.value_at(), words_for(value.len())), value);
+        M::work(Cost::Copy, head.words() as u32);
+        Ok(copy)
+    }
+
+    pub(crate) fn from_pointer(pointer: *mut Row<M>) -> Option<Self> {
+        NonNull::new(pointer).map(Self)
+    }
+
+    pub(crate) fn pointer(self) -> *mut Row<M> {
+        self.0.as_ptr()
+    }
+
+    /// Gives the row's block back.
+    ///
+    /// # Safety
+    /// Nothing leads to it any more.
+    pub(crate) unsafe fn free<T: Lines<Machine = M>>(self, memory: &T) {
+        let lines = self.head().lines;
+        // SAFETY: the block was taken with as many lines, which its head says, and the caller vouches for the rest.
+        unsafe { memory.free(self.0.cast(), lines) };
+    }
+
+    fn words<'w>(self, first: usize, count: usize) -> &'w [Word<M>] {
+        // SAFETY: callers ask for words that the head says the block has; the block is there (see the type), and the
+        // pointer may be used for all of it, since it is the one that the memory gave out.
+        unsafe { core::slice::from_raw_parts(self.0.as_ptr().cast::<Word<M>>().add(first), count) }
+    }
+
+    fn word<'w>(self, at: usize) -> &'w Word<M> {
+        &self.words(at, 1)[0]
+    }
+
+    fn head(self) -> Head {
+        Head::decode(self.word(0).load(Ordering::Relaxed))
+    }
+
+    /// Bytes of its key.
+    pub(crate) fn key_bytes(self) -> usize {
+        self.head().key_bytes
+    }
+
+    /// Copies `target.len()` bytes of its key from byte `from` on, a multiple of eight.
+    pub(crate) fn read_key(self, from: usize, target: &mut [u8]) {
+        copy_out(self.words(1 + from / 8, words_for(target.len())), target);
+    }
+
+    /// Bytes of its value.
+    pub(crate) fn value_bytes(self) -> usize {
+        self.head().value_bytes
+    }
+
+    /// Copies bytes of its value from byte `from` on; `None` if it has not as many.
+    pub(crate) fn read(self, from: usize, target: &mut [u8]) -> Option<()> {
+        let head = self.head();
+        if from.checked_add(target.len())? > head.value_bytes {
+            return None;
+        }
+        // Whole words are copied, and of the first one a part.
+        let mut at = 0;
+        while at < target.len() {
+            let (word, skip) = ((from + at) / 8, (from + at) % 8);
+            if skip == 0 {
+                let rest = &mut target[at..];
+                copy_out(self.words(head.value_at() + word, words_for(rest.len())), rest);
+                break;
+            }
+            let bytes = self.word(head.value_at() + word).load(Ordering::Relaxed).to_le_bytes();
+            let count = (8 - skip).min(target.len() - at);
+            target[at..at + count].copy_from_slice(&bytes[skip..skip + count]);
+            at += count;
+        }
+        M::work(Cost::Copy, words_for(target.len()) as u32);
+        Some(())
+    }
+
+    /// Replaces bytes of its value from byte `from` on; `None` if it has not as many.
+    pub(crate) fn write(self, from: usize, source: &[u8]) -> Option<()> {
+        let head = self.head();
+        if from.checked_add(source.len())? > head.value_bytes {
+            return None;
+        }
+        let mut at = 0;
+        while at < source.len() {
+            let (word, skip) = ((from + at) / 8, (from + at) % 8);
+            let count = (8 - skip).min(source.len() - at);
+            let word = self.word(head.value_at() + word);
+            let mut bytes = [0; 8];
+            if count < 8 {
+                bytes = word.load(Ordering::Relaxed).to_le_bytes();
+            }
+            bytes[skip..skip + count].copy_from_slice(&source[at..at + count]);
+            word.store(u64::from_le_bytes(bytes), Ordering::Relaxed);
+            at += count;
+        }
+        M::work(Cost::Copy, words_for(source.len()) as u32);
+        Some(())
+    }
+
+    /// Gives it another value, of another length, if the block has room: says whether.
+    pub(crate) fn replace(self, value: &[u8]) -> bool {
+        let head = Head { value_bytes: value.len(), ..self.head() };
+        if head.words() > head.lines * LINE_WORDS {
+            return false;
+        }
+        if self.value_bytes() != value.len() {
+            self.word(0).store(head.encode(), Ordering::Relaxed);
+        }
+        copy_in(self.words(head.value_at(), words_for(value.len())), value);
+        M::work(Cost::Copy, words_for(value.len()) as u32);
+        true
+    }
+
+    /// The order of its key and another one.
+    pub(crate) fn compare_key<'k>(self, other: KeySource<'k, M>) -> cmp::Ordering {
+        let (ours, theirs) = (self.key_bytes(), other.length());
+        let mut from = 0;
+        while from < ours.min(theirs) {
+            let (mut one, mut two) = ([0; CHUNK], [0; CHUNK]);
+            let (one_bytes, two_bytes) = (CHUNK.min(ours - from), CHUNK.min(theirs - from));
+            self.read_key(from, &mut one[..one_bytes]);
+            other.read(from, &mut two[..two_bytes]);
+            M::work(Cost::Compare, words_for(one_bytes.min(two_bytes)) as u32);
+            let both = one_bytes.min(two_bytes);
+            match one[..both].cmp(&two[..both]) {
+                cmp::Ordering::Equal => from += CHUNK,
+                unequal => return unequal,
+            }
+        }
+        ours.cmp(&theirs)
+    }
+}
+
+/// A key that is looked for: somebody's bytes, or those of a row.
+pub(crate) enum KeySource<'k, M: Machine> {
+    Bytes(&'k [u8]),
+    Of(Place<M>),
+}
+
+impl<M: Machine> Clone for KeySource<'_, M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M: Machine> Copy for KeySource<'_, M> {}
+
+impl<M: Machine> KeySource<'_, M> {
+    pub(crate) fn length(self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Of(place) => place.key_bytes(),
+        }
+    }
+
+    pub(crate) fn read(self, from: usize, target: &mut [u8]) {
+        match self {
+            Self::Bytes(bytes) => target.copy_from_slice(&bytes[from..from + target.len()]),
+            Self::Of(place) => place.read_key(from, target),
+        }
+    }
+
+    /// A number in which its last bytes show, so that keys which follow each other have different ones modulo
+    /// small powers of two.
+    pub(crate) fn tail(self) -> u32 {
+        let length = self.length();
+        let from = length.saturating_sub(4) / 8 * 8;
+        let mut bytes = [0; 16];
+        self.read(from, &mut bytes[4..4 + length - from]);
+        let mut last = [0; 4];
+        last.copy_from_slice(&bytes[length - from..length - from + 4]);
+        // The weights are odd: whichever byte counts, the number goes round.
+        last.into_iter()
+            .rev()
+            .zip([1, 3, 5, 7])
+            .map(|(byte, weight)| u32::from(byte) * weight)
+            .sum()
+    }
+
+    /// Its first eight bytes as a number that orders as they do; zeroes where it is shorter.
+    pub(crate) fn prefix(self) -> u64 {
+        let mut bytes = [0; 8];
+        let count = self.length().min(8);
+        self.read(0, &mut bytes[..count]);
+        u64::from_be_bytes(bytes)
+    }
+}
+
+/// A node or a bucket, in lines of its own.
+pub(crate) fn line_of<T: Lines, B>(
+    memory: &T,
+    make: impl FnOnce() -> B,
+) -> Result<NonNull<B>, NoMemory> {
+    const { assert!(size_of::<B>().is_multiple_of(64) && align_of::<B>() == 64, "whole lines") };
+    let block: NonNull<B> = memory.alloc(size_of::<B>() / 64).ok_or(NoMemory)?.cast();
+    // SAFETY: the block is as large and as aligned as a `B`, and nobody else has it.
+    unsafe { block.write(make()) };
+    Ok(block)
+}
+
+/// Gives a block of [`line_of`] back.
+///
+/// # Safety
+/// Nothing leads to it any more.
+pub(crate) unsafe fn free_lines<T: Lines, B>(memory: &T, block: NonNull<B>) {
+    // SAFETY: taken with as many lines; the caller vouches for the rest.
+    unsafe { memory.free(block.cast(), size_of::<B>() / 64) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Memory;
+    use chiliad_machine::Plain;
+    use chiliad_machine::tasks::LinePool;
+
+    #[test]
+    fn any_part_of_a_value_can_be_read_and_written() {
+        let pool = LinePool::<Plain>::default();
+        let memory = Memory(&pool);
+        let value: Vec<u8> = (0..100).collect();
+        for key_bytes in [0, 1, 7, 8, 9, 60] {
+            let row = Place::make(&memory, &vec![7; key_bytes], &value).expect("memory");
+            let mut expected = value.clone();
+            for from in 0..100 {
+                for bytes in 0..=(100 - from).min(20) {
+                    let mut seen = vec![0; bytes];
+                    row.read(from, &mut seen).expect("within");
+                    assert_eq!(seen, expected[from..from + bytes]);
+                    seen.iter_mut().for_each(|byte| *byte ^= 0x5a);
+                    row.write(from, &seen).expect("within");
+                    expected[from..from + bytes].copy_from_slice(&seen);
+                }
+            }
+            let mut seen = [0; 100];
+            row.read(0, &mut seen).expect("within");
+            assert_eq!(seen[..], expected);
+            assert!(row.read(1, &mut seen).is_none() && row.write(98, &[0; 3]).is_none());
+            assert_eq!(
+                row.compare_key(KeySource::Bytes(&vec![7; key_bytes])),
+                cmp::Ordering::Equal
+            );
+        }
+    }
+
+    #[test]
+    fn keys_order_as_their_bytes() {
+        let pool = LinePool::<Plain>::default();
+        let memory = Memory(&pool);
+        let long = [3; 130];
+        let keys: [&[u8]; 8] =
+            [b"", b"\0", b"a", b"a\0", b"a\0b", &long[..64], &long[..129], &long];
+        for one in keys {
+            let row = Place::make(&memory, one, b"").expect("memory");
+            for other in keys {
+                let two = Place::make(&memory, other, b"").expect("memory");
+                assert_eq!(row.compare_key(KeySource::Bytes(other)), one.cmp(other));
+                assert_eq!(row.compare_key(KeySource::Of(two)), one.cmp(other));
+            }
+            assert!(KeySource::<Plain>::Bytes(one).prefix() == KeySource::Of(row).prefix());
+        }
+    }
+
+    #[test]
+    fn a_value_is_replaced_where_the_block_has_room() {
+        let pool = LinePool::<Plain>::default();
+        let row = Place::make(&Memory(&pool), b"key", &[1; 40]).expect("memory");
+        assert!(row.replace(&[2; 48]) && row.value_bytes() == 48);
+        assert!(!row.replace(&[3; 49]) && row.value_bytes() == 48);
+        assert!(row.replace(b"") && row.value_bytes() == 0);
+    }
+}
