@@ -19,7 +19,7 @@ pub use data::{
     ACKNOWLEDGES, CRASH_PLANTS, ChildFlags, CopyFlags, CrashFlags, CrashServerFlags, DamageFlags,
     RecoverFlags,
 };
-pub use figure::FigureCommand;
+pub use figure::{FigureCommand, FigureRunFlags};
 pub use hyder::{LogFlags, MeldFlags};
 pub use machines::{CalibrateChildFlags, MachinesCommand, MachinesFlags};
 pub use run::{DrawnFlags, MachineFlags, NativeFlags, OutputFlags, RunFlags, Schedule};
