@@ -1,19 +1,17 @@
 //! `chiliad crash`: a process with a database is killed again and again, and after each time what it
 //! had acknowledged is looked for.
 //!
-//! The command starts itself as a child ([`child`]) that writes a line to standard output for each transaction
+//! The command starts itself as a child that writes a line to standard output for each transaction
 //! that it may give out. What the child does, when it is killed and what must be there then is the rig's
 //! ([`chiliad_rig::kill`]).
 
-use crate::args::{ACKNOWLEDGES, ChildFlags, CrashFlags, check_shares_log, typed};
+use crate::args::{CrashFlags, check_shares_log};
 use crate::crash_servers;
 use crate::cycles::{self, Told};
 use crate::settings;
 use chiliad_driver::shares_log;
 use chiliad_host::{Stop, computer};
-use chiliad_rig::directory::refusal;
-use chiliad_rig::kill::{Acknowledges, Order, Victim, run as run_cycles};
-use std::path::Path;
+use chiliad_rig::kill::{Acknowledges, Order, run as run_cycles};
 
 /// Runs the cycles.
 pub fn run(flags: &CrashFlags) -> Result<(), Stop> {
@@ -32,15 +30,6 @@ pub fn run(flags: &CrashFlags) -> Result<(), Stop> {
     let scheme = settings::with_transactions(&flags.scheme)?;
     let sink = flags.output.sink()?;
     let threads = flags.threads.unwrap_or_else(computer::cores);
-    let (workload, durability) = (flags.workload.name(), typed(ACKNOWLEDGES, &flags.durability));
-    let line = format!(
-        "crash-child --workload {workload} --durability {durability} --scheme {}",
-        flags.scheme
-    );
-    let child = |data: &Path, cycle, checkpoints| {
-        let data = ["--data".into(), data.into()];
-        cycles::words(flags, &line, (threads, cycle, checkpoints), data)
-    };
     let order = Order {
         cycles: flags.cycles,
         work: flags.workload,
@@ -50,7 +39,8 @@ pub fn run(flags: &CrashFlags) -> Result<(), Stop> {
         seed: flags.seed,
         data: flags.data.clone(),
         quiet: flags.output.quiet,
-        child: &child,
+        acknowledges: flags.plant.unwrap_or(flags.durability),
+        child: cycles::words,
     };
     let outcome = run_cycles(&order)?;
     cycles::tell(
@@ -63,21 +53,4 @@ pub fn run(flags: &CrashFlags) -> Result<(), Stop> {
             failure: outcome.failure,
         },
     )
-}
-
-/// The process that is killed: runs until it is, or is asked to end.
-pub fn child(flags: &ChildFlags) -> Result<(), Stop> {
-    let scheme = flags.scheme.parse().map_err(|error| refusal(&flags.data, &error))?;
-    let cycle = &flags.cycle;
-    let victim = Victim {
-        data: &flags.data,
-        work: flags.workload,
-        threads: cycle.threads,
-        scheme,
-        acknowledges: cycle.plant.unwrap_or(flags.durability),
-        seed: cycle.seed,
-        cycle: cycle.cycle,
-        checkpoints: cycle.checkpoints,
-    };
-    victim.run().map_err(|trouble| cycles::ended(trouble, |error| refusal(&flags.data, error)))
 }

@@ -4,11 +4,11 @@
 //! As for databases in directories, the command starts itself as a child; what happens then is the rig's
 //! ([`chiliad_rig::kill::joined`]).
 
-use crate::args::{CrashFlags, CrashServerFlags};
+use crate::args::CrashFlags;
 use crate::cycles::{self, Told};
 use crate::settings;
 use chiliad_host::Stop;
-use chiliad_rig::kill::joined::{Place, Server, SharedOrder, run as run_cycles};
+use chiliad_rig::kill::joined::{Place, SharedOrder, run as run_cycles};
 use chiliad_rig::kill::{Acknowledges, Work};
 
 /// Servers, where nobody says how many.
@@ -23,12 +23,6 @@ pub fn run(flags: &CrashFlags) -> Result<(), Stop> {
     let apart = settings::spans_processes(&place.log);
     let threads = flags.threads.unwrap_or(2);
     let (log, checkpoints_in) = (place.log.as_str(), place.checkpoints_in.as_path());
-    let child = |process: usize, servers: usize, cycle: u64, checkpoints: bool| {
-        let line = format!("crash-server --servers {servers} --first-client {}", process * threads);
-        let places =
-            ["--shared-log".into(), log.into(), "--checkpoints-in".into(), checkpoints_in.into()];
-        cycles::words(flags, &line, (threads, cycle, checkpoints), places)
-    };
     let order = SharedOrder {
         cycles: flags.cycles,
         log,
@@ -39,7 +33,8 @@ pub fn run(flags: &CrashFlags) -> Result<(), Stop> {
         checkpoints_in: checkpoints_in.into(),
         log_script: flags.log_script.clone(),
         quiet: flags.output.quiet,
-        child: &child,
+        acknowledges_early: flags.plant.is_some(),
+        child: cycles::words,
     };
     let outcome = run_cycles(&order)?;
     let told = Told {
@@ -82,23 +77,4 @@ fn check(flags: &CrashFlags) -> Result<(), Stop> {
         }
         _ => Ok(()),
     }
-}
-
-/// The process that is killed: runs until it is, or is asked to end.
-pub fn child(flags: &CrashServerFlags) -> Result<(), Stop> {
-    let cycle = &flags.cycle;
-    let server = Server {
-        log: &flags.shared_log,
-        checkpoints_in: &flags.checkpoints_in,
-        servers: flags.servers,
-        first_client: flags.first_client,
-        threads: cycle.threads,
-        seed: cycle.seed,
-        cycle: cycle.cycle,
-        checkpoints: cycle.checkpoints,
-        acknowledges_early: cycle.plant == Some(Acknowledges::Early),
-    };
-    server
-        .run()
-        .map_err(|trouble| cycles::ended(trouble, |error| Stop::bad(&flags.shared_log, error)))
 }

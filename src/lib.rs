@@ -30,6 +30,7 @@ mod sweep;
 use args::{BenchCommand, Command};
 use chiliad_host::output::{complain, print};
 use chiliad_host::{Stop, interrupt};
+use chiliad_rig::kill::run_child;
 use std::process::ExitCode;
 
 /// Does what the words after the program's name say.
@@ -96,8 +97,7 @@ fn run(words: &[String]) -> Result<(), Stop> {
         Command::Crash(flags) => crash::run(&flags),
         Command::Damage(flags) => damage::run(&flags),
         Command::Soak(flags) => soak::run(&flags),
-        Command::CrashChild(flags) => crash::child(&flags),
-        Command::CrashServer(flags) => crash_servers::child(&flags),
+        Command::CrashChild(flags) => run_child(&flags.order),
         Command::CalibrateChild(flags) => machines::child(&flags),
     }
 }

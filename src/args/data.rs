@@ -60,13 +60,13 @@ const WORKS: &Words<Work> = &[
 ];
 
 /// When the killed process acknowledges.
-pub const ACKNOWLEDGES: &Words<Acknowledges> = &[
+const ACKNOWLEDGES: &Words<Acknowledges> = &[
     ("epoch", Acknowledges::Epoch, "Results wait for the end of their epoch, many at a time"),
     ("sync", Acknowledges::Sync, "Each call returns when its transaction is durable"),
 ];
 
 /// `--plant` of `crash`: a bug of the killed process, to see that it is found.
-pub const CRASH_PLANTS: &Words<Acknowledges> = &[(
+const CRASH_PLANTS: &Words<Acknowledges> = &[(
     "early-acknowledgement",
     Acknowledges::Early,
     "It acknowledges when a transaction has committed, before that is durable",
@@ -148,59 +148,6 @@ pub struct DamageFlags {
 /// `chiliad crash-child`: what `crash` starts.
 #[derive(Args)]
 pub struct ChildFlags {
-    /// The directory.
-    #[arg(long)]
-    pub data: PathBuf,
     /// What to do.
-    #[arg(long, value_parser = choice(WORKS))]
-    pub workload: Work,
-    /// The scheme.
-    #[arg(long)]
-    pub scheme: String,
-    /// When to acknowledge.
-    #[arg(long, value_parser = choice(ACKNOWLEDGES))]
-    pub durability: Acknowledges,
-    /// Flags of all processes.
-    #[command(flatten)]
-    pub cycle: CycleFlags,
-}
-
-/// `chiliad crash-server`: what `crash` starts where servers share a log.
-#[derive(Args)]
-pub struct CrashServerFlags {
-    /// The log.
-    #[arg(long)]
-    pub shared_log: String,
-    /// Where checkpoints go.
-    #[arg(long)]
-    pub checkpoints_in: PathBuf,
-    /// Servers of this process.
-    #[arg(long)]
-    pub servers: usize,
-    /// The number of its first client.
-    #[arg(long)]
-    pub first_client: usize,
-    /// Flags of all processes.
-    #[command(flatten)]
-    pub cycle: CycleFlags,
-}
-
-/// A cycle's process.
-#[derive(Args)]
-pub struct CycleFlags {
-    /// Clients.
-    #[arg(long)]
-    pub threads: usize,
-    /// The seed of the command.
-    #[arg(long)]
-    pub seed: u64,
-    /// The number of the cycle, from 0.
-    #[arg(long)]
-    pub cycle: u64,
-    /// Make one checkpoint after the other.
-    #[arg(long)]
-    pub checkpoints: bool,
-    /// The bug.
-    #[arg(long, value_parser = choice(CRASH_PLANTS))]
-    pub plant: Option<Acknowledges>,
+    pub order: String,
 }

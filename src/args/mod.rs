@@ -15,10 +15,7 @@ mod value;
 mod workloads;
 
 pub use cluster::check_shares_log;
-pub use data::{
-    ACKNOWLEDGES, CRASH_PLANTS, ChildFlags, CopyFlags, CrashFlags, CrashServerFlags, DamageFlags,
-    RecoverFlags,
-};
+pub use data::{ChildFlags, CopyFlags, CrashFlags, DamageFlags, RecoverFlags};
 pub use figure::{FigureCommand, FigureRunFlags};
 pub use hyder::{LogFlags, MeldFlags};
 pub use machines::{CalibrateChildFlags, MachinesCommand, MachinesFlags};
@@ -89,9 +86,6 @@ pub enum Command {
     /// The process that `crash` kills.
     #[command(hide = true)]
     CrashChild(ChildFlags),
-    /// The process that it kills where servers share a log.
-    #[command(hide = true)]
-    CrashServer(CrashServerFlags),
     /// The process whose instructions `machines calibrate` counts.
     #[command(hide = true)]
     CalibrateChild(CalibrateChildFlags),

@@ -2,6 +2,7 @@
 
 use super::said;
 use chiliad::{Database, Error, Pending, Transaction};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +14,7 @@ pub const WINDOW: usize = 512;
 const BATCH_BYTES: usize = 3 << 10;
 
 /// When a client acknowledges a transaction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Acknowledges {
     /// When its epoch has ended durably, many at a time.
     Epoch,

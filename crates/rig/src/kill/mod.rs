@@ -8,13 +8,15 @@
 //! together  the threads of a process  said        a line of the process
 //! ledger    what must be there, compared with what is
 //! joined    the same with servers that share a log
+//! child     what a process is told
 //! parent    start, kill, compare; place, report  where, and what comes of it
 //! ```
 //!
-//! The words of the process are no part of the rig. A pipe keeps what was written before the
+//! Which word of the command starts a process is no part of the rig. A pipe keeps what was written before the
 //! kill. A kill leaves what the system has of the files; power failures are the simulated disk's business.
 
 mod bank;
+mod child;
 mod client;
 pub mod joined;
 mod ledger;
@@ -28,6 +30,7 @@ mod together;
 mod tpcc;
 mod victim;
 
+pub use child::run_child;
 pub use client::{Acknowledges, Trouble};
 pub use order::Order;
 pub use parent::{Outcome, run};

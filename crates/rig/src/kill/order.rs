@@ -1,12 +1,13 @@
 //! The options of a run of kills: how many processes, and what they do.
 
+use super::client::Acknowledges;
 use super::victim::Work;
 use chiliad::Scheme;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The order of the command.
-pub struct Order<'a> {
+pub struct Order {
     /// Openings of the database, each of which ends in a kill or an orderly close.
     pub cycles: u64,
     /// The work of the processes.
@@ -23,12 +24,13 @@ pub struct Order<'a> {
     pub data: Option<PathBuf>,
     /// No progress bar.
     pub quiet: bool,
-    /// The words, after the program's name, of the process for cycle so many on a directory, which writes checkpoints
-    /// or not.
-    pub child: &'a dyn Fn(&Path, u64, bool) -> Vec<OsString>,
+    /// When clients acknowledge.
+    pub acknowledges: Acknowledges,
+    /// The words, after the program's name, of a process that does what this word says.
+    pub child: fn(String) -> Vec<OsString>,
 }
 
-impl Order<'_> {
+impl Order {
     /// When clients acknowledge, as reports have it.
     pub(super) fn durability(&self) -> &'static str {
         if self.waits { "sync" } else { "epoch" }

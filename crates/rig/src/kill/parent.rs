@@ -1,5 +1,6 @@
 //! The parent: cycle after cycle, start, kill, compare.
 
+use super::child::Child;
 use super::client::WINDOW;
 use super::ledger::{Findings, Ledger};
 use super::order::Order;
@@ -7,6 +8,7 @@ use super::place::Place;
 use super::plan::{Cycle, End};
 use super::report::{Ending, Report};
 use super::said::Said;
+use super::victim::Victim;
 use crate::directory::refusal;
 use chiliad::{Database, Options};
 use chiliad_host::bar::bar;
@@ -38,7 +40,7 @@ impl Outcome {
 ///
 /// # Errors
 /// Before anything is killed: the directory cannot be used.
-pub fn run(order: &Order<'_>) -> Result<Outcome, Stop> {
+pub fn run(order: &Order) -> Result<Outcome, Stop> {
     let mut place = Place::new(order.data.as_deref())?;
     // Committed, or acknowledged and not sent yet.
     let in_flight = if order.waits { 1 } else { 2 * WINDOW as u64 };
@@ -66,7 +68,7 @@ pub fn run(order: &Order<'_>) -> Result<Outcome, Stop> {
 }
 
 struct Run<'a> {
-    order: &'a Order<'a>,
+    order: &'a Order,
     ledger: Ledger,
     report: Report,
     /// How long it took last from the start of a process to an open database.
@@ -126,6 +128,21 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// The process of cycle `number`.
+    fn victim(&self, data: &Path, number: u64, checkpoints: bool) -> Child {
+        let Order { work, threads, scheme, acknowledges, seed, .. } = self.order;
+        Child::Victim(Victim {
+            data: data.to_owned(),
+            work: *work,
+            threads: *threads,
+            scheme: scheme.name().into(),
+            acknowledges: *acknowledges,
+            seed: *seed,
+            cycle: number,
+            checkpoints,
+        })
+    }
+
     /// Lets a process live until its end has come.
     fn live(
         &mut self,
@@ -136,8 +153,8 @@ impl Run<'_> {
     ) -> Result<(), Stop> {
         let checkpoints = matches!(cycle.end, End::Checkpoint(_));
         let started = Instant::now();
-        let mut process =
-            Process::start((self.order.child)(data, number, checkpoints), Said::read)?;
+        let words = (self.order.child)(self.victim(data, number, checkpoints).word()?);
+        let mut process = Process::start(words, Said::read)?;
         let mut ending = Ending::Opening;
         let mut deadline = match cycle.end {
             End::Opening(after) => Some(started + after),

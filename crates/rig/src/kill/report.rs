@@ -76,7 +76,7 @@ impl Report {
     }
 
     /// For people.
-    pub fn text(&self, order: &Order<'_>) -> String {
+    pub fn text(&self, order: &Order) -> String {
         let mut out = format!(
             "{} under {}, {}: {} clients, seed {}\n",
             order.work.name(),
@@ -110,7 +110,7 @@ impl Report {
     }
 
     /// For programs.
-    pub fn json(&self, order: &Order<'_>) -> Value {
+    pub fn json(&self, order: &Order) -> Value {
         let endings: serde_json::Map<String, Value> = Ending::ALL
             .iter()
             .map(|&(ending, name)| (name.into(), self.endings[ending as usize].into()))

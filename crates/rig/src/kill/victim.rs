@@ -6,11 +6,12 @@ use super::client::{self, Acknowledges, Trouble};
 use super::said::{Said, say};
 use super::together::{checkpoints, together};
 use super::{bank, plan, tpcc};
-use chiliad::{Database, Durability, Error, Scheme};
+use chiliad::{Database, Durability, Error};
 use chiliad_host::orders;
 use chiliad_workload::random::Random;
+use serde::{Deserialize, Serialize};
 use std::io;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 const CHECKPOINT_AFTER: Duration = Duration::from_millis(5);
 
 /// The work of the clients.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Work {
     /// Transfers between 64 accounts, each with a row in a journal.
     Bank,
@@ -48,16 +49,16 @@ impl Work {
 }
 
 /// A process that will be killed.
-#[derive(Clone, Copy, Debug)]
-pub struct Victim<'a> {
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Victim {
     /// The directory of its database.
-    pub data: &'a Path,
+    pub data: PathBuf,
     /// The work of its clients.
     pub work: Work,
     /// Clients, each a thread.
     pub threads: usize,
-    /// The scheme of its database.
-    pub scheme: Scheme,
+    /// The scheme of its database, by name.
+    pub scheme: String,
     /// When clients acknowledge.
     pub acknowledges: Acknowledges,
     /// The seed of all cycles.
@@ -68,7 +69,7 @@ pub struct Victim<'a> {
     pub checkpoints: bool,
 }
 
-impl Victim<'_> {
+impl Victim {
     /// Runs until it is killed or standard input ends; says on standard output what it does.
     ///
     /// # Errors
@@ -84,9 +85,10 @@ impl Victim<'_> {
 
     fn work(&self, stop: &AtomicBool) -> Result<(), Trouble> {
         // The clients wait for each result themselves where they are to wait.
-        let options = plan::options(self.seed, self.cycle, self.scheme, Durability::Sync);
+        let scheme = self.scheme.parse().map_err(Error::from)?;
+        let options = plan::options(self.seed, self.cycle, scheme, Durability::Sync);
         let start = Instant::now();
-        let db = Database::open_with(self.data, options)?;
+        let db = Database::open_with(&self.data, options)?;
         say(&Said::Opened(start.elapsed().as_micros() as u64))?;
         let seed = Random::new(self.seed, !self.cycle).bits();
         match self.work {
@@ -104,7 +106,7 @@ impl Victim<'_> {
 
 /// Runs the clients, and checkpoints beside them.
 fn run<C: client::Client>(
-    victim: &Victim<'_>,
+    victim: &Victim,
     db: &Database,
     stop: &AtomicBool,
     client: impl Fn(usize) -> C + Sync,

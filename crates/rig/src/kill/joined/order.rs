@@ -24,9 +24,10 @@ pub struct SharedOrder<'a> {
     pub log_script: Option<PathBuf>,
     /// No progress bar.
     pub quiet: bool,
-    /// The words, after the program's name, of a process: its number, its servers, the cycle, and whether it makes
-    /// checkpoints.
-    pub child: &'a dyn Fn(usize, usize, u64, bool) -> Vec<OsString>,
+    /// Acknowledge before a transaction has committed: a bug, to see that it is found.
+    pub acknowledges_early: bool,
+    /// The words, after the program's name, of a process that does what this word says.
+    pub child: fn(String) -> Vec<OsString>,
 }
 
 impl SharedOrder<'_> {

@@ -5,6 +5,8 @@ use super::fleet::Fleet;
 use super::log_servers::LogServers;
 use super::order::SharedOrder;
 use super::report::Report;
+use super::server::Server;
+use crate::kill::child::Child;
 use crate::kill::ledger::{Findings, Ledger};
 use crate::kill::victim::Work;
 use chiliad_host::bar::bar;
@@ -117,9 +119,20 @@ impl Run<'_> {
         let words = |process| {
             // One of them is enough: each trims the log for all.
             let checkpoints = cycle.checkpoints && process == number as usize % processes;
-            (order.child)(process, order.servers / processes, number, checkpoints)
+            let server = Server {
+                log: order.log.into(),
+                checkpoints_in: order.checkpoints_in.clone(),
+                servers: order.servers / processes,
+                first_client: process * order.threads,
+                threads: order.threads,
+                seed: order.seed,
+                cycle: number,
+                checkpoints,
+                acknowledges_early: order.acknowledges_early,
+            };
+            Ok((order.child)(Child::Server(server).word()?))
         };
-        let words = (0..processes).map(words).collect();
+        let words = (0..processes).map(words).collect::<Result<_, Stop>>()?;
         let (ledger, report) = (&mut self.ledger, &mut self.report);
         let mut fleet = Fleet::start(words, cycle.early, ledger, report, findings)?;
         let log_servers = &mut self.log_servers;

@@ -17,7 +17,8 @@ use chiliad::shared_log::SharedLog;
 use chiliad::{Database, Error, Options, RunOptions, Transaction};
 use chiliad_host::orders;
 use chiliad_workload::random::Random;
-use std::path::Path;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -26,12 +27,12 @@ use std::time::{Duration, Instant};
 const CHECKPOINT_AFTER: Duration = Duration::from_millis(60);
 
 /// Servers that will be killed.
-#[derive(Clone, Copy, Debug)]
-pub struct Server<'a> {
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Server {
     /// The name of their log.
-    pub log: &'a str,
+    pub log: String,
     /// Where they keep their checkpoints.
-    pub checkpoints_in: &'a Path,
+    pub checkpoints_in: PathBuf,
     /// How many there are here.
     pub servers: usize,
     /// The number of the first client.
@@ -54,7 +55,7 @@ struct Joined {
     tables: Tables,
 }
 
-impl Server<'_> {
+impl Server {
     /// Runs until it is killed or standard input ends; says on standard output what it does.
     ///
     /// # Errors
@@ -66,7 +67,7 @@ impl Server<'_> {
         let set = |stop: Arc<AtomicBool>| move || stop.store(true, Ordering::Relaxed);
         let orders = orders::listen(set(told), set(ended)).map_err(Trouble::NoThread)?;
         let start = Instant::now();
-        let log = chiliad::shared_log::open(self.log)?;
+        let log = chiliad::shared_log::open(&self.log)?;
         let joined = (0..self.servers).map(|_| self.join(&log)).collect::<Result<Vec<_>, _>>()?;
         say(&Said::Opened(start.elapsed().as_micros() as u64))?;
         self.work(&joined, &stop)?;
@@ -86,7 +87,7 @@ impl Server<'_> {
     fn join(&self, log: &Arc<dyn SharedLog>) -> Result<Joined, Trouble> {
         let never = u64::MAX;
         let options =
-            Options::default().checkpoints(self.checkpoints_in).checkpoint_log_bytes(never);
+            Options::default().checkpoints(&self.checkpoints_in).checkpoint_log_bytes(never);
         let db = Database::join_log(Arc::clone(log), options)?;
         let tables = Tables::prepare(&db)?;
         Ok(Joined { db, tables })
