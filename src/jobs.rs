@@ -1,13 +1,15 @@
 //! From a command to the run that it asks for.
 
-use crate::args::{self, BenchCommand, Command, LOCK_TABLES, OutputFlags, SimulateCommand, typed};
-use crate::{log, meld, settings, sweep};
+use crate::args::{self, BenchCommand, Command, LOCK_TABLES, OutputFlags, SimulateCommand};
+use crate::{log, meld, settings};
 use chiliad_driver::{Drawing, Locking, Lookup};
 use chiliad_engine::Options;
 use chiliad_host::{Stop, computer};
 use chiliad_lab::figure::Measurement;
 use chiliad_lab::run::{Job, LocksSpec, LookupSpec};
 use chiliad_lab::spec::DrawSpec;
+use chiliad_words::expand_sweep;
+use chiliad_words::value::typed;
 use std::path::Path;
 
 /// A command that runs something, and what it says of the runs together.
@@ -49,7 +51,7 @@ pub fn points(words: &[String]) -> Result<Vec<(Job, Option<String>)>, Stop> {
     let lines = match asked(&command) {
         None => return Ok(Vec::new()),
         Some(Asked { sweep: None, .. }) => vec![words.to_vec()],
-        Some(_) => sweep::expand(words)?,
+        Some(_) => expand_sweep(words)?,
     };
     // The flag that is swept comes last.
     let label = |line: &[String]| line.last().filter(|_| lines.len() > 1).cloned();

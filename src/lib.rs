@@ -25,10 +25,8 @@ mod schemes;
 mod settings;
 mod soak;
 mod soak_servers;
-mod sweep;
 
 use args::{BenchCommand, Command};
-use chiliad_host::output::{complain, print};
 use chiliad_host::{Stop, interrupt};
 use chiliad_rig::kill::run_child;
 use std::process::ExitCode;
@@ -38,38 +36,10 @@ use std::process::ExitCode;
 pub fn main() -> ExitCode {
     match interrupt::install().and_then(|()| words()).and_then(|words| run(&words)) {
         // A signal may have come when all was measured already.
-        Ok(()) if interrupt::asked() => report(Stop::Interrupted),
+        Ok(()) if interrupt::asked() => Stop::Interrupted.report(),
         Ok(()) => ExitCode::SUCCESS,
-        Err(stop) => report(stop),
+        Err(stop) => stop.report(),
     }
-}
-
-/// Tells the user, and the shell.
-fn report(stop: Stop) -> ExitCode {
-    match stop {
-        Stop::BadInput(line) => {
-            complain(&format!("chiliad: {}\n", one_line(&line)));
-            ExitCode::from(2)
-        }
-        Stop::Failed(text) => {
-            complain(&format!("chiliad: {text}\n"));
-            ExitCode::from(1)
-        }
-        Stop::FailedAndSaid => ExitCode::from(1),
-        Stop::Interrupted => {
-            complain("chiliad: interrupted\n");
-            ExitCode::from(interrupt::status())
-        }
-        Stop::Done(text) => match print(&text) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(stop) => report(stop),
-        },
-    }
-}
-
-/// Line breaks become spaces.
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The words after the program's name.

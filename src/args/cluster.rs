@@ -1,12 +1,12 @@
 //! The flags of servers that share a log.
 
-use super::value::{Words, choice, count};
 use chiliad_driver::{
     Certifier, ClusterOptions, Group, Level, PIPELINE_MAX, Premeld, RollOptions, SERVERS_MAX,
     schemes, shares_log,
 };
 use chiliad_engine::Info;
 use chiliad_host::{Stop, values};
+use chiliad_words::value::{Words, choice, count};
 use clap::Args;
 use std::ops::Range;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! The flags of the commands on data directories: recover, backup, restore, crash.
 
 use super::run::ReportFlags;
-use super::value::{Words, choice, count, whole};
 use chiliad_host::values;
 use chiliad_rig::kill::{Acknowledges, Work};
+use chiliad_words::value::{Words, choice, count, whole};
 use clap::Args;
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! The flags of `chiliad figure`.
 
-use super::value::count;
+use chiliad_words::value::count;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 

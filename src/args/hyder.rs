@@ -1,8 +1,8 @@
 //! The flags of `bench meld` and `bench log`, which have no clients.
 
-use super::value::{Words, choice, count, real};
 use chiliad_host::values;
 use chiliad_lab::run::Way;
+use chiliad_words::value::{Words, choice, count, real};
 use clap::Args;
 use std::time::Duration;
 

@@ -7,11 +7,9 @@ mod figure;
 mod hyder;
 mod loads;
 mod machines;
-mod refusal;
 mod run;
 mod scope;
 mod soak;
-mod value;
 mod workloads;
 
 pub use cluster::check_shares_log;
@@ -22,7 +20,6 @@ pub use machines::{CalibrateChildFlags, MachinesCommand, MachinesFlags};
 pub use run::{DrawnFlags, MachineFlags, NativeFlags, OutputFlags, RunFlags, Schedule};
 pub use scope::{Scope, WorkloadFlags};
 pub use soak::SoakFlags;
-pub use value::typed;
 pub use workloads::{
     BankFlags, BiddingFlags, HashFlags, IndexFlags, LOCK_TABLES, LocksFlags, ScanFlags,
     SimulatedTimestampsFlags, SmallbankFlags, TatpFlags, TimestampsFlags, TpccFlags, TxbenchFlags,
@@ -30,12 +27,11 @@ pub use workloads::{
 };
 
 use chiliad_host::{Stop, values};
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use chiliad_words::value::{count, whole};
+use clap::{Args, Parser, Subcommand};
 use run::ReportFlags;
-use std::any::TypeId;
 use std::ops::Range;
 use std::path::PathBuf;
-use value::{count, whole};
 
 /// Main-memory serializable transactions: benchmarks, simulation, verification.
 ///
@@ -296,31 +292,16 @@ pub struct SchemesFlags {
 
 /// Parses the words after the program's name.
 pub fn parse(words: &[String]) -> Result<Arguments, Stop> {
-    let line = std::iter::once("chiliad").chain(words.iter().map(String::as_str));
-    let mut command = take_hyphens(Arguments::command());
-    let parsed = command
-        .try_get_matches_from_mut(line)
-        .and_then(|matches| Arguments::from_arg_matches(&matches));
-    parsed.map_err(|error| refusal::stop(&error, &command, words))
-}
-
-/// Lets flags take values such as `-1`, so that their own parsers refuse them and say what is
-/// accepted. Not those that take files: `--json --quiet` lacks a value. Nor words without a flag, which
-/// would swallow the flags behind them.
-fn take_hyphens(command: clap::Command) -> clap::Command {
-    command
-        .mut_args(|argument| {
-            let takes_file = argument.get_value_parser().type_id() == TypeId::of::<PathBuf>();
-            let takes_value = argument.get_action().takes_values();
-            let flag = !argument.is_positional();
-            argument.allow_hyphen_values(flag && takes_value && !takes_file)
-        })
-        .mut_subcommands(take_hyphens)
+    chiliad_words::parse(words, |command| match command.get_name() {
+        "bench" | "simulate" => "workload",
+        _ => "command",
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::CommandFactory;
 
     #[test]
     fn the_flags_are_consistent() {

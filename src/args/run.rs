@@ -2,7 +2,6 @@
 //! where results go.
 
 use super::cluster::ClusterFlags;
-use super::value::{Words, choice, count, real, whole};
 use chiliad_driver::{Backoff, Durability, Retry};
 use chiliad_engine::{Options, Snapshots, Supply, Timestamps};
 use chiliad_host::{Sink, Stop, values};
@@ -10,6 +9,7 @@ use chiliad_lab::spec::{InFlight, Price};
 use chiliad_machine::{Allocator, MEMBERS_MAX, MutexKind};
 use chiliad_simulator::MemoryModel;
 use chiliad_simulator::description::Coherence;
+use chiliad_words::value::{Words, choice, count, real, whole};
 use clap::Args;
 use mimalloc::MiMalloc;
 use std::alloc::System;

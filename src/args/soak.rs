@@ -1,9 +1,9 @@
 //! The flags of `chiliad soak`.
 
 use super::run::ReportFlags;
-use super::value::{count, small, whole};
 use chiliad_driver::SERVERS_MAX;
 use chiliad_host::values;
+use chiliad_words::value::{count, small, whole};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;

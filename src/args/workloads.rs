@@ -1,12 +1,12 @@
 //! The flags of each workload.
 
 use super::run::{LATCHES, TIMESTAMPS};
-use super::value::{Words, choice, count, real, whole, yes_no};
 use super::{DrawnFlags, MachineFlags};
 use chiliad_driver::{LockMode, LockTableKind};
 use chiliad_engine::{IndexKind, Timestamps};
 use chiliad_host::values;
 use chiliad_machine::MutexKind;
+use chiliad_words::value::{Words, choice, count, real, whole, yes_no};
 use chiliad_workload::tatp;
 use chiliad_workload::tpcc::{Mix, Scale};
 use clap::{ArgAction, Args};

@@ -6,7 +6,7 @@
 //! sink        results, for people and as JSON      bar         progress bars
 //! computer    cores, memory, the processor         limit       refusals of what cannot fit
 //! threads     threads that the system may refuse   values, text   times, sizes and numbers as people write them
-//! process     this program as a child
+//! process     this program as a child            exit        what the shell is told in the end
 //! ```
 //!
 //! Nothing in here knows of databases.
@@ -15,6 +15,7 @@
 
 pub mod bar;
 pub mod computer;
+mod exit;
 mod failure;
 pub mod interrupt;
 pub mod leftovers;

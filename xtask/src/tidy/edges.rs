@@ -9,6 +9,7 @@ use std::process::Command;
 const ROOMS: &[(&str, &[&str])] = &[
     ("chiliad-machine", &[]),
     ("chiliad-host", &["chiliad-machine"]),
+    ("chiliad-words", &["chiliad-host"]),
     ("chiliad-checker", &[]),
     ("chiliad-derive", &[]),
     ("chiliad-loom", &["chiliad-machine"]),
@@ -86,6 +87,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         &[
             "chiliad-host",
             "chiliad-lab",
+            "chiliad-words",
             "chiliad-machine",
             "chiliad-simulator",
             "chiliad-engine",

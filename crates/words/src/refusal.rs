@@ -4,9 +4,14 @@ use chiliad_host::Stop;
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
-/// Turns a parser's error into a reason to stop. `command` is the root of the command line, and
-/// `path` the subcommands that were given.
-pub fn stop(error: &Error, command: &Command, words: &[String]) -> Stop {
+/// Turns a parser's error into a reason to stop. `command` is the root of the command line, `words` are what was typed,
+/// and `noun` says what the subcommands of a command are called.
+pub fn stop(
+    error: &Error,
+    command: &Command,
+    words: &[String],
+    noun: fn(&Command) -> &'static str,
+) -> Stop {
     if matches!(
         error.kind(),
         ErrorKind::DisplayHelp
@@ -101,11 +106,6 @@ fn subcommands(command: &Command) -> String {
     let shown = command.get_subcommands().filter(|inner| !inner.is_hide_set());
     let names = shown.map(Command::get_name).filter(|&name| name != "help");
     names.collect::<Vec<_>>().join(", ")
-}
-
-/// What a subcommand of `command` is called.
-fn noun(command: &Command) -> &'static str {
-    if matches!(command.get_name(), "bench" | "simulate") { "workload" } else { "command" }
 }
 
 fn flags(command: &Command) -> String {

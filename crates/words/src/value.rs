@@ -7,6 +7,9 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 pub type Words<T> = [(&'static str, T, &'static str)];
 
 /// A parser of one of these words.
+///
+/// # Panics
+/// Never: what was typed is one of the words.
 pub fn choice<T>(words: &'static Words<T>) -> impl TypedValueParser<Value = T>
 where
     T: Clone + Send + Sync + 'static,
@@ -19,6 +22,10 @@ where
 }
 
 /// The word that is typed for `meaning`.
+///
+/// # Panics
+/// No word has this meaning.
+#[must_use]
 pub fn typed<T: PartialEq>(words: &'static Words<T>, meaning: &T) -> &'static str {
     let found = words.iter().find(|(_, other, _)| other == meaning);
     found.map(|(word, _, _)| *word).expect("a meaning that a word has")

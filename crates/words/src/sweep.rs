@@ -8,8 +8,11 @@ use chiliad_host::Stop;
 /// The most points that one sweep may have.
 const POINTS_MAX: u64 = 10_000;
 
-/// The command lines of all points: one, unchanged, without a sweep.
-pub fn expand(words: &[String]) -> Result<Vec<Vec<String>>, Stop> {
+/// The command lines of all points of a `--sweep`: one, unchanged, without it. The flag that is swept comes last.
+///
+/// # Errors
+/// Bad input: what is wrong with the sweep.
+pub fn expand_sweep(words: &[String]) -> Result<Vec<Vec<String>>, Stop> {
     let Some((rest, spec)) = take_flag(words, "--sweep")? else { return Ok(vec![words.to_vec()]) };
     let (flag, values) = parse(&spec).map_err(|problem| Stop::bad("--sweep", problem))?;
     let base = match take_flag(&rest, &flag)? {
@@ -96,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_range_is_stepped_exactly() {
-        let points = expand(&words("bench ycsb --theta 1 --sweep theta=0:0.3:0.1 --quiet"));
+        let points = expand_sweep(&words("bench ycsb --theta 1 --sweep theta=0:0.3:0.1 --quiet"));
         let lines: Vec<String> =
             points.expect("a sweep").iter().map(|point| point.join(" ")).collect();
         let expected = ["0.0", "0.1", "0.2", "0.3"];
@@ -106,7 +109,8 @@ mod tests {
 
     #[test]
     fn a_list_is_taken_as_it_is() {
-        let points = expand(&words("bench tpcc --sweep=scheme=silo,partitioned")).expect("a sweep");
+        let points =
+            expand_sweep(&words("bench tpcc --sweep=scheme=silo,partitioned")).expect("a sweep");
         assert_eq!(points.len(), 2);
         assert_eq!(points[1], words("bench tpcc --scheme=partitioned"));
     }
@@ -115,8 +119,8 @@ mod tests {
     fn what_is_no_sweep_is_refused() {
         for spec in ["theta", "theta=", "=1,2", "theta=0:1", "theta=1:0:1", "theta=0:1:0", "json=a"]
         {
-            assert!(expand(&words(&format!("bench ycsb --sweep {spec}"))).is_err(), "{spec}");
+            assert!(expand_sweep(&words(&format!("bench ycsb --sweep {spec}"))).is_err(), "{spec}");
         }
-        assert!(expand(&words("bench ycsb --sweep")).is_err());
+        assert!(expand_sweep(&words("bench ycsb --sweep")).is_err());
     }
 }

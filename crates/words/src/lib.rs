@@ -1,0 +1,15 @@
+//! The grammar of a command line, whatever its words mean.
+//!
+//! - [`value`]: the values that flags take;
+//! - [`parse`]: words to what a program calls its arguments, and refusals in one line;
+//! - [`expand_sweep`]: one line that stands for many.
+
+#![forbid(unsafe_code)]
+
+mod parse;
+mod refusal;
+mod sweep;
+pub mod value;
+
+pub use parse::parse;
+pub use sweep::expand_sweep;
