@@ -4,7 +4,7 @@ use crate::args::{
     MachineFlags, NativeFlags, RunFlags, Schedule, Scope, SimulatedFlags, WorkloadFlags,
     check_shares_log,
 };
-use chiliad_driver::{Durability, Length, lies_in_directories, schemes};
+use chiliad_driver::{Durability, Length, lies_in_directories, schemes, shares_log};
 use chiliad_engine::{DurableOptions, Info, LogOptions, Options};
 use chiliad_host::{Stop, computer};
 use chiliad_lab::spec::{
@@ -50,6 +50,10 @@ pub fn native(
     spec.plan.following_cost = flags.breakdown_cost;
     if let Some(bytes) = flags.memory_ready {
         spec.engine.memory_bytes_ready = bytes;
+    }
+    // As an application has them, unless the flag says otherwise.
+    if shares_log(spec.scheme) && run.cluster.pipeline.is_none() {
+        spec.cluster.roll.pipeline = 1;
     }
     spec.plan.durability = flags.durability;
     let (storage, shared_log) = (storage(flags)?, shared_log(flags, spec.scheme)?);

@@ -94,6 +94,17 @@ fn transactions_are_counted_exactly() {
 }
 
 #[test]
+fn servers_of_a_log_have_threads_of_their_own_natively() {
+    let line = format!("ycsb --scheme hyder --transactions 501 --records 1000 {SMALL}");
+    for (flags, threads) in [("", 1), ("--pipeline 0", 0), ("--pipeline 3", 3)] {
+        let result = result(format!("bench {line} --servers 2 --verify {flags}").trim());
+        assert_eq!(result["options"]["pipeline"], threads, "{flags}");
+        assert_eq!(result["committed"], 501, "{flags}");
+        assert_eq!(result["verified"]["passed"], true, "{flags}: {}", result["verified"]);
+    }
+}
+
+#[test]
 fn transactions_in_flight_can_be_swept() {
     let line = format!("bench ycsb --transactions 1001 --records 1000 --verify {SMALL}");
     let results = results(&format!("{line} --sweep interleave=1,2,4,8"));

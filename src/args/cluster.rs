@@ -36,9 +36,10 @@ pub struct ClusterFlags {
     /// What a transaction depends on under hyder: on all that it reads, or on what it writes [default: serializable].
     #[arg(long, value_name = "LEVEL", value_parser = choice(LEVELS))]
     pub isolation: Option<Level>,
-    /// Threads of each server under hyder that roll the log forward, 1 to 64, and one more that appends: one plays all
-    /// stages, two have the last stage apart, more build trees [default: none: clients do it that wait for a verdict].
-    #[arg(long, value_name = "N", value_parser = count(1, PIPELINE_MAX as usize))]
+    /// Threads of each server under hyder that roll the log forward, 0 to 64, and one more that appends: one plays all
+    /// stages, two have the last stage apart, more build trees; with 0 there are none, and clients do it that wait for a
+    /// verdict [default: 1 natively, 0 in simulation].
+    #[arg(long, value_name = "N", value_parser = count(0, PIPELINE_MAX as usize))]
     pub pipeline: Option<usize>,
     /// How long an append to the log takes under hyder, on average in simulation, and at least otherwise: what others
     /// append meanwhile is what a transaction may conflict with [default: as long as the log takes].
