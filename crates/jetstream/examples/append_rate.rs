@@ -1,6 +1,7 @@
-//! How fast [`JetStream`] appends, beside a bare loop of the client's own publish, without ids of records and with them:
-//! all keep the same number of records of the same size under way, wait for all of them, and begin anew. They take
-//! turns, because machines drift.
+//! How fast [`JetStream`] appends, beside bare loops of the client's own publish. All keep the same number of records of
+//! the same size under way. One thread of ours and the first two loops, without ids of records and with them, wait for
+//! all of these and begin anew; four threads of ours and the last loop send more as soon as some are acknowledged. They
+//! take turns, because machines drift.
 //!
 //! `cargo run --release --example append_rate -- URL [BYTES [DEPTH [ROUNDS]]]`
 
@@ -9,12 +10,16 @@ use async_nats::jetstream::message::PublishMessage;
 use bytes::Bytes;
 use chiliad_jetstream::{JetStream, Options};
 use chiliad_machine::shared_log::SharedLog;
+use futures_util::StreamExt;
 use futures_util::future::try_join_all;
+use futures_util::stream::FuturesUnordered;
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-/// How long each of the two appends in one round.
+/// How long each appends in one round.
 const TURN: Duration = Duration::from_secs(2);
+/// Threads that append beside the loop which sends more as soon as some are acknowledged.
+const THREADS: usize = 4;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
@@ -24,22 +29,31 @@ fn main() -> Result<(), Box<dyn Error>> {
     let log = JetStream::open(&url, Options::default())?;
     let bare = Bare::open(&url)?;
     let record = vec![7; bytes];
-    let records = vec![&record[..]; depth];
-    let (mut without_ids, mut with_ids) = (Vec::new(), Vec::new());
+    let mut calls = 0..;
+    let mut ratios = [const { Vec::new() }; 3];
     for _ in 0..rounds {
-        let ours = rate(depth, || Ok(log.append(&records)?))?;
-        log.trim(u64::MAX)?;
+        let one = ours(&log, &record, 1, depth)?;
         let plain = rate(depth, || bare.publish(&record, depth, None))?;
-        let mut calls = 0..;
         let named = rate(depth, || bare.publish(&record, depth, calls.next()))?;
         bare.purge()?;
-        without_ids.push(ours / plain);
-        with_ids.push(ours / named);
-        println!("append {ours:.0} records/s, bare {plain:.0}, bare with ids {named:.0}");
+        let by_four = match depth % THREADS {
+            0 => ours(&log, &record, THREADS, depth / THREADS)?,
+            _ => one,
+        };
+        let sliding = bare.slide(&record, depth)?;
+        bare.purge()?;
+        for (ratios, ratio) in ratios.iter_mut().zip([one / plain, one / named, by_four / sliding])
+        {
+            ratios.push(ratio);
+        }
+        println!(
+            "append {one:.0} records/s, bare {plain:.0}, with ids {named:.0}; by four {by_four:.0}, bare sliding \
+             {sliding:.0}"
+        );
     }
-    let (without_ids, with_ids) = (median(without_ids), median(with_ids));
+    let [plain, named, sliding] = ratios.map(median);
     println!(
-        "{bytes} bytes, {depth} under way: {without_ids:.2} of bare, {with_ids:.2} of bare with ids"
+        "{bytes} bytes, {depth} under way: {plain:.2} of bare, {named:.2} of bare with ids; sliding {sliding:.2}"
     );
     Ok(())
 }
@@ -47,6 +61,23 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn median(mut ratios: Vec<f64>) -> f64 {
     ratios.sort_unstable_by(f64::total_cmp);
     ratios[ratios.len() / 2]
+}
+
+/// Records per second of so many threads with so many records in each call.
+fn ours(
+    log: &JetStream,
+    record: &[u8],
+    threads: usize,
+    of_each: usize,
+) -> Result<f64, Box<dyn Error>> {
+    let records = vec![record; of_each];
+    let append = || rate(of_each, || Ok(log.append(&records)?)).map_err(|error| error.to_string());
+    let rates = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(append)).collect();
+        threads.into_iter().map(|it| it.join().expect("it appends")).collect::<Result<Vec<_>, _>>()
+    });
+    log.trim(u64::MAX)?;
+    Ok(rates?.iter().sum())
 }
 
 /// Records per second.
@@ -121,6 +152,27 @@ impl Bare {
             }
             try_join_all(acknowledgements).await?;
             Ok(())
+        })
+    }
+
+    /// Records per second where each acknowledged one is followed by another at once.
+    fn slide(&self, record: &[u8], depth: usize) -> Result<f64, Box<dyn Error>> {
+        self.runtime.block_on(async {
+            let start = Instant::now();
+            let mut acknowledged = 0_u64;
+            let mut under_way = FuturesUnordered::new();
+            while start.elapsed() < TURN || !under_way.is_empty() {
+                while under_way.len() < depth && start.elapsed() < TURN {
+                    let message = PublishMessage::build().payload(Bytes::copy_from_slice(record));
+                    let sent = self.context.send_publish(self.stream.clone(), message).await?;
+                    under_way.push(sent.into_future());
+                }
+                if let Some(answer) = under_way.next().await {
+                    answer?;
+                    acknowledged += 1;
+                }
+            }
+            Ok(acknowledged as f64 / start.elapsed().as_secs_f64())
         })
     }
 
