@@ -26,6 +26,12 @@ impl<'s, M: Machine, G> Bodies<'s, M, G> {
         Self { pool, tables, graph }
     }
 
+    /// The graph.
+    #[must_use]
+    pub fn graph(&self) -> &G {
+        &self.graph
+    }
+
     /// The memory that the database's rows lie in: what a runtime takes lines from.
     #[must_use]
     pub fn pool(&self) -> &'s LinePool<M> {

@@ -28,6 +28,7 @@ mod ranges;
 mod real;
 pub mod row;
 pub mod smallbank;
+pub mod tasks;
 pub mod tatp;
 pub mod tpcc;
 pub mod txbench;

@@ -37,7 +37,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "chiliad-jetstream",
         ],
     ),
-    ("chiliad-workload", &["chiliad-api"]),
+    ("chiliad-workload", &["chiliad-machine", "chiliad-api", "chiliad-swarm"]),
     (
         "chiliad-driver",
         &[

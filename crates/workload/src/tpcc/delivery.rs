@@ -12,15 +12,15 @@ use super::terminal::Terminal;
 use crate::workload::present;
 use chiliad_api::{Get, Range, Result, Row, TableId, Transaction};
 
-const DISTRICTS_MAX: usize = 10;
+pub(super) const DISTRICTS_MAX: usize = 10;
 
 /// The input of the terminal's user (clause 2.7.1).
 #[derive(Default)]
 pub(super) struct Request {
-    w: u16,
-    carrier: u8,
-    date: u64,
-    districts: u8,
+    pub(super) w: u16,
+    pub(super) carrier: u8,
+    pub(super) date: u64,
+    pub(super) districts: u8,
 }
 
 /// An order that goes out.

@@ -23,6 +23,7 @@ mod rules;
 pub mod schema;
 mod stock_level;
 mod tables;
+pub mod tasks;
 mod terminal;
 
 pub use options::{Mix, Scale, TpccOptions, WAREHOUSES_MAX};
@@ -156,7 +157,7 @@ impl Workload for Tpcc {
     }
 
     fn draws(&self, client: &Client) -> u32 {
-        if client.kind == NEW_ORDER { client.new_order.lines() } else { 1 }
+        if client.kind == NEW_ORDER { client.new_order.lines().len() as u32 } else { 1 }
     }
 
     fn execute<T: Transaction + ?Sized>(&self, client: &mut Client, tx: &mut T) -> Result<()> {

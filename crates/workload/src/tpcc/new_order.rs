@@ -16,17 +16,17 @@ use crate::workload::{free, present};
 use chiliad_api::{Error, Get, Result, Row, Transaction};
 
 /// The most lines of an order.
-const LINES_MAX: usize = 15;
+pub(super) const LINES_MAX: usize = 15;
 /// The most look-ups: three rows, and an item and two parts of a stock for each line.
 const LOOK_UPS_MAX: usize = 3 + 3 * LINES_MAX;
 
 /// One line of the order.
 #[derive(Clone, Copy, Default)]
-struct Line {
-    item: u32,
-    item_key: [u8; 4],
-    supplier: u16,
-    quantity: u8,
+pub(super) struct Line {
+    pub(super) item: u32,
+    pub(super) item_key: [u8; 4],
+    pub(super) supplier: u16,
+    pub(super) quantity: u8,
     /// Which of the stocks.
     stock: u8,
 }
@@ -34,9 +34,9 @@ struct Line {
 /// The input of the terminal's user (clause 2.4.1).
 #[derive(Default)]
 pub(super) struct Request {
-    w: u16,
-    d: u8,
-    c: u16,
+    pub(super) w: u16,
+    pub(super) d: u8,
+    pub(super) c: u16,
     date: u64,
     all_local: bool,
     count: usize,
@@ -90,8 +90,8 @@ impl Request {
     }
 
     /// Lines of the order.
-    pub(super) fn lines(&self) -> u32 {
-        self.count as u32
+    pub(super) fn lines(&self) -> &[Line] {
+        &self.lines[..self.count]
     }
 
     /// The number of the stock with `key`, which is added if it is new.
@@ -136,9 +136,8 @@ impl Request {
             sum += u64::from(amount);
             brands = brands << 1 | u64::from(brand);
         }
-        let discounted = sum * u64::from(10_000 - discount);
-        let total = discounted * (10_000 + u64::from(w_tax) + u64::from(d_tax)) / 100_000_000;
-        Ok(total ^ brands << 32 ^ u64::from(credit) << 48 ^ (last as u64) << 56)
+        let terms = Terms { discount, credit, last: last as u8, taxes: [w_tax, d_tax] };
+        Ok(terms.shown(sum, brands))
     }
 
     fn look_up<T: Transaction + ?Sized>(
@@ -175,16 +174,22 @@ impl Request {
         tx: &mut T,
         o: u32,
     ) -> Result<()> {
+        let key = schema::key::order(self.w, self.d, o);
+        free(tx.insert(tables.order, &key, &self.order()))?;
+        free(tx.insert(tables.new_order, &key, &[]))?;
+        let key = schema::key::order_customer(self.w, self.d, self.c, o);
+        free(tx.insert(tables.order_customer, &key, &[]))
+    }
+
+    /// The row of ORDER.
+    #[inline]
+    pub(super) fn order(&self) -> [u8; order::BYTES] {
         let mut row = [0; order::BYTES];
         order::O_C_ID.set(&mut row, self.c);
         order::O_ENTRY_D.set(&mut row, self.date);
         order::O_OL_CNT.set(&mut row, self.count as u8);
         order::O_ALL_LOCAL.set(&mut row, u8::from(self.all_local));
-        let key = schema::key::order(self.w, self.d, o);
-        free(tx.insert(tables.order, &key, &row))?;
-        free(tx.insert(tables.new_order, &key, &[]))?;
-        let key = schema::key::order_customer(self.w, self.d, self.c, o);
-        free(tx.insert(tables.order_customer, &key, &[]))
+        row
     }
 
     /// Takes a line of the order out of the stock and inserts it under `key`. Returns its amount
@@ -204,22 +209,53 @@ impl Request {
         let info = tx.bytes(info)?;
         let brand = may_be_brand && has_original(stock_info::S_DATA.get(info));
 
-        let mut row = [0; order_line::BYTES];
-        order_line::OL_I_ID.set(&mut row, line.item);
-        order_line::OL_AMOUNT.set(&mut row, amount);
-        order_line::OL_SUPPLY_W_ID.set(&mut row, line.supplier);
-        order_line::OL_QUANTITY.set(&mut row, line.quantity);
-        order_line::OL_DIST_INFO.set(&mut row, stock_info::s_dist(self.d).get(info));
-
+        let row = line.row(amount, stock_info::s_dist(self.d).get(info));
         take(tx.modify(stock)?, u32::from(line.quantity), line.supplier != self.w);
         free(tx.insert(tables.order_line, &key, &row))?;
         Ok((amount, brand))
     }
 }
 
+impl Line {
+    /// The row of ORDER-LINE.
+    #[inline]
+    pub(super) fn row(&self, amount: u32, dist_info: &[u8]) -> [u8; order_line::BYTES] {
+        let mut row = [0; order_line::BYTES];
+        order_line::OL_I_ID.set(&mut row, self.item);
+        order_line::OL_AMOUNT.set(&mut row, amount);
+        order_line::OL_SUPPLY_W_ID.set(&mut row, self.supplier);
+        order_line::OL_QUANTITY.set(&mut row, self.quantity);
+        order_line::OL_DIST_INFO.set(&mut row, dist_info);
+        row
+    }
+}
+
+/// What an order costs besides its lines, and what else the terminal shows of its customer.
+#[derive(Default)]
+pub(super) struct Terms {
+    pub(super) discount: u16,
+    /// The first letter of C_CREDIT.
+    pub(super) credit: u8,
+    /// Letters of C_LAST.
+    pub(super) last: u8,
+    /// W_TAX and D_TAX.
+    pub(super) taxes: [u16; 2],
+}
+
+impl Terms {
+    /// The terminal's output for lines of this sum, of which these are brands: the last one in the lowest bit.
+    #[inline]
+    pub(super) fn shown(&self, sum: u64, brands: u64) -> u64 {
+        let discounted = sum * u64::from(10_000 - self.discount);
+        let taxes: u64 = self.taxes.into_iter().map(u64::from).sum();
+        let total = discounted * (10_000 + taxes) / 100_000_000;
+        total ^ brands << 32 ^ u64::from(self.credit) << 48 ^ u64::from(self.last) << 56
+    }
+}
+
 /// Takes `quantity` out of a stock, which is refilled when it runs low (clause 2.4.2.2).
 #[inline]
-fn take(row: &mut [u8], quantity: u32, remote: bool) {
+pub(super) fn take(row: &mut [u8], quantity: u32, remote: bool) {
     let left = stock::S_QUANTITY.get(row);
     let refill = if left >= quantity + 10 { 0 } else { 91 };
     stock::S_QUANTITY.set(row, left + refill - quantity);

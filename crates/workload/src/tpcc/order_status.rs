@@ -14,9 +14,9 @@ use chiliad_api::{Get, Range, Result, Transaction};
 
 /// The input of the terminal's user (clause 2.6.1).
 pub(super) struct Request {
-    w: u16,
-    d: u8,
-    by: By,
+    pub(super) w: u16,
+    pub(super) d: u8,
+    pub(super) by: By,
 }
 
 impl Default for Request {
@@ -60,9 +60,7 @@ impl Request {
         let asked = if found.info.is_some() { 1 } else { 2 };
         tx.get_many(&gets[..asked], &mut rows[..asked])?;
         let balance = schema::customer::C_BALANCE.get(tx.bytes(present(rows[0])?)?);
-        let info = tx.bytes(present(rows[1])?)?;
-        let names = customer_info::C_FIRST.get(info).len() + customer_info::C_LAST.get(info).len();
-        Ok(balance as u64 ^ (names as u64) << 48)
+        Ok(shown_customer(balance, tx.bytes(present(rows[1])?)?))
     }
 
     fn show_order<T: Transaction + ?Sized>(
@@ -74,19 +72,35 @@ impl Request {
         let row = present(tx.get(tables.order, &schema::key::order(self.w, self.d, o))?)?;
         let row = tx.bytes(row)?;
         let count = usize::from(order::O_OL_CNT.get(row));
-        let mut shown = order::O_ENTRY_D.get(row) ^ u64::from(order::O_CARRIER_ID.get(row));
+        let mut shown = shown_order(row);
         let low = schema::key::order_line(self.w, self.d, o, 0);
         let high = schema::key::order_line(self.w, self.d, o, u8::MAX);
         let lines = tx.scan(tables.order_line, Range::closed(&low, &high).limit(count))?;
         for &entry in tx.entries(lines)? {
-            let line = tx.bytes(entry.row)?;
-            shown = shown.wrapping_mul(31)
-                ^ u64::from(order_line::OL_I_ID.get(line))
-                ^ u64::from(order_line::OL_AMOUNT.get(line)) << 20
-                ^ u64::from(order_line::OL_SUPPLY_W_ID.get(line)) << 40
-                ^ u64::from(order_line::OL_QUANTITY.get(line)) << 56
-                ^ order_line::OL_DELIVERY_D.get(line);
+            shown = show_line(shown, tx.bytes(entry.row)?);
         }
         Ok(shown)
     }
+}
+
+/// What the terminal shows of a customer.
+pub(super) fn shown_customer(balance: i64, info: &[u8]) -> u64 {
+    let names = customer_info::C_FIRST.get(info).len() + customer_info::C_LAST.get(info).len();
+    balance as u64 ^ (names as u64) << 48
+}
+
+/// What it shows of the order itself.
+pub(super) fn shown_order(row: &[u8]) -> u64 {
+    order::O_ENTRY_D.get(row) ^ u64::from(order::O_CARRIER_ID.get(row))
+}
+
+/// What it shows when it has shown one more line.
+#[inline]
+pub(super) fn show_line(shown: u64, line: &[u8]) -> u64 {
+    shown.wrapping_mul(31)
+        ^ u64::from(order_line::OL_I_ID.get(line))
+        ^ u64::from(order_line::OL_AMOUNT.get(line)) << 20
+        ^ u64::from(order_line::OL_SUPPLY_W_ID.get(line)) << 40
+        ^ u64::from(order_line::OL_QUANTITY.get(line)) << 56
+        ^ order_line::OL_DELIVERY_D.get(line)
 }

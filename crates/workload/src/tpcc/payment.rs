@@ -18,17 +18,17 @@ use std::io::Write;
 
 /// The input of the terminal's user (clause 2.5.1), and buffers.
 pub(super) struct Request {
-    w: u16,
-    d: u8,
+    pub(super) w: u16,
+    pub(super) d: u8,
     /// The customer's warehouse and district.
-    c_w: u16,
-    c_d: u8,
-    by: By,
-    amount: u32,
+    pub(super) c_w: u16,
+    pub(super) c_d: u8,
+    pub(super) by: By,
+    pub(super) amount: u32,
     date: u64,
     /// The number of the row of HISTORY.
-    sequence: u32,
-    data_max: usize,
+    pub(super) sequence: u32,
+    pub(super) data_max: usize,
     /// The new C_DATA.
     data: Vec<u8>,
 }
@@ -89,12 +89,10 @@ impl Request {
 
         let row = tx.modify(warehouse)?;
         warehouse::W_YTD.set(row, warehouse::W_YTD.get(row) + u64::from(self.amount));
-        let mut names = [0; 24];
-        let mut length = append(&mut names, 0, warehouse::W_NAME.get(row));
-        length = append(&mut names, length, b"    ");
+        let mut names = Names::of_warehouse(warehouse::W_NAME.get(row));
         let row = tx.modify(district)?;
         district::D_YTD.set(row, district::D_YTD.get(row) + u64::from(self.amount));
-        length = append(&mut names, length, district::D_NAME.get(row));
+        names.append(district::D_NAME.get(row));
 
         let row = tx.modify(customer)?;
         let balance = customer::pay(row, self.amount);
@@ -104,7 +102,7 @@ impl Request {
         if has_bad_credit {
             self.note_bad_credit(tables, tx, found.c)?;
         }
-        self.insert_history(tables, terminal, tx, found.c, &names[..length])?;
+        self.insert_history(tables, terminal, tx, found.c, &names)?;
         Ok(folded)
     }
 
@@ -138,14 +136,39 @@ impl Request {
     ) -> Result<()> {
         let key = schema::key::customer(self.c_w, self.c_d, c);
         let row = present(tx.get_for_update(tables.customer_data, &key)?)?;
-        let Self { w, d, c_w, c_d, amount, .. } = *self;
-        let (whole, cents) = (amount / 100, amount % 100);
+        let mut note = [0; NOTE_MAX];
+        let length = self.note(c, &mut note);
         self.data.clear();
-        // Writing to a vector cannot fail.
-        let _ = write!(self.data, "{c} {c_d} {c_w} {d} {w} {whole}.{cents:02}|");
+        self.data.extend_from_slice(&note[..length]);
         self.data.extend_from_slice(tx.bytes(row)?);
         self.data.truncate(self.data_max);
         tx.update(row, &self.data)
+    }
+
+    /// The text of a payment, at most [`NOTE_MAX`] bytes, and how long it is.
+    pub(super) fn note(&self, c: u16, target: &mut [u8; NOTE_MAX]) -> usize {
+        let Self { w, d, c_w, c_d, amount, .. } = *self;
+        let (whole, cents) = (amount / 100, amount % 100);
+        let mut rest = &mut target[..];
+        // There is room for the greatest numbers.
+        let _ = write!(rest, "{c} {c_d} {c_w} {d} {w} {whole}.{cents:02}|");
+        NOTE_MAX - rest.len()
+    }
+
+    /// The row of HISTORY, and how long it is.
+    #[inline]
+    pub(super) fn history(&self, c: u16, names: &Names) -> ([u8; HISTORY_MAX], usize) {
+        let mut row = [0; HISTORY_MAX];
+        history::H_C_ID.set(&mut row, c);
+        history::H_C_D_ID.set(&mut row, self.c_d);
+        history::H_C_W_ID.set(&mut row, self.c_w);
+        history::H_D_ID.set(&mut row, self.d);
+        history::H_W_ID.set(&mut row, self.w);
+        history::H_DATE.set(&mut row, self.date);
+        history::H_AMOUNT.set(&mut row, self.amount);
+        let end = history::BYTES + names.length;
+        row[history::BYTES..end].copy_from_slice(&names.text[..names.length]);
+        (row, end)
     }
 
     fn insert_history<T: Transaction + ?Sized>(
@@ -154,18 +177,9 @@ impl Request {
         terminal: &mut Terminal,
         tx: &mut T,
         c: u16,
-        names: &[u8],
+        names: &Names,
     ) -> Result<()> {
-        let mut row = [0; history::BYTES + 24];
-        history::H_C_ID.set(&mut row, c);
-        history::H_C_D_ID.set(&mut row, self.c_d);
-        history::H_C_W_ID.set(&mut row, self.c_w);
-        history::H_D_ID.set(&mut row, self.d);
-        history::H_W_ID.set(&mut row, self.w);
-        history::H_DATE.set(&mut row, self.date);
-        history::H_AMOUNT.set(&mut row, self.amount);
-        let end = history::BYTES + names.len();
-        row[history::BYTES..end].copy_from_slice(names);
+        let (row, end) = self.history(c, names);
         loop {
             let key = schema::key::history(terminal.number, self.sequence);
             match tx.insert(tables.history, &key, &row[..end]) {
@@ -190,9 +204,35 @@ fn next_sequence<T: Transaction + ?Sized>(tables: &Tables, tx: &mut T, number: u
     Ok(last.map_or(0, |key| schema::key::history_sequence(key) + 1))
 }
 
-/// Copies `text` to `target` at `at` and returns the end.
-#[inline]
-fn append(target: &mut [u8], at: usize, text: &[u8]) -> usize {
-    target[at..at + text.len()].copy_from_slice(text);
-    at + text.len()
+/// The most bytes of a payment's text: five numbers, an amount and what is between them.
+pub(super) const NOTE_MAX: usize = 40;
+
+/// The most bytes of a row of HISTORY.
+const HISTORY_MAX: usize = history::BYTES + NAMES_MAX;
+
+/// The most letters of H_DATA: two names of ten, and four blanks.
+const NAMES_MAX: usize = 24;
+
+/// H_DATA: the names of warehouse and district.
+pub(super) struct Names {
+    text: [u8; NAMES_MAX],
+    length: usize,
+}
+
+impl Names {
+    /// The first half.
+    #[inline]
+    pub(super) fn of_warehouse(name: &[u8]) -> Self {
+        let mut names = Self { text: [0; NAMES_MAX], length: 0 };
+        names.append(name);
+        names.append(b"    ");
+        names
+    }
+
+    /// Appends to it.
+    #[inline]
+    pub(super) fn append(&mut self, text: &[u8]) {
+        self.text[self.length..self.length + text.len()].copy_from_slice(text);
+        self.length += text.len();
+    }
 }

@@ -11,13 +11,13 @@ use chiliad_api::{Get, Range, Result, Transaction};
 /// Look-ups in a group: more would gain nothing.
 const GROUP: usize = 64;
 /// Slots for items that were met: a power of two, several times the 300 that 20 orders can hold.
-const SLOTS: usize = 1024;
+pub(super) const SLOTS: usize = 1024;
 
 /// The input of the terminal's user (clause 2.8.1), and buffers.
 pub(super) struct Request {
-    w: u16,
-    d: u8,
-    threshold: u32,
+    pub(super) w: u16,
+    pub(super) d: u8,
+    pub(super) threshold: u32,
     /// The items met, hashed; 0 is free.
     met: Box<[u32; SLOTS]>,
     /// The keys of their stock.
@@ -77,7 +77,7 @@ impl Request {
     /// Remembers an item, unless it was met before.
     #[inline]
     fn meet(&mut self, item: u32) {
-        let mut slot = (item.wrapping_mul(0x9e37_79b9) >> 22) as usize;
+        let mut slot = slot(item);
         // In a state that never was there may be more lines than 20 orders have.
         while self.met[slot] != item && self.keys.len() < SLOTS - 1 {
             if self.met[slot] == 0 {
@@ -88,4 +88,10 @@ impl Request {
             slot = (slot + 1) % SLOTS;
         }
     }
+}
+
+/// The slot where the search for an item begins.
+#[inline]
+pub(super) fn slot(item: u32) -> usize {
+    (item.wrapping_mul(0x9e37_79b9) >> 22) as usize
 }

@@ -1,0 +1,106 @@
+//! What workloads as graphs of tasks have in common: ranges of timestamps, the task that makes transactions, columns of
+//! rows in tracked words, and lines for what the tasks of a transaction tell each other.
+//!
+//! A request is made up before the run, and tasks only read it: words say which. Its answer is put together from the
+//! transaction's lines when the run is over.
+
+use crate::row::{Column, Kind};
+use chiliad_machine::tasks::{FunctionId, LINE_WORDS, Lines, Task, Tasks};
+use chiliad_machine::{Array, Cost, Line, Machine, Ordering, Word};
+use chiliad_swarm::{Record, View};
+use core::array::from_fn;
+
+/// Timestamps of a transaction: more than any has steps.
+pub const RANGE: u64 = 64;
+
+/// The function that makes transactions: it begins those of the next requests, then itself.
+pub(crate) const GENERATE: FunctionId = FunctionId(0);
+
+/// The function that a transaction begins with. Its word is the number of the request.
+pub(crate) const ROOT: FunctionId = FunctionId(1);
+
+/// Transactions that are begun at a time.
+const AT_A_TIME: u64 = 7;
+
+/// The task that a run of so many requests begins with.
+///
+/// # Panics
+/// Never: it has two words.
+#[must_use]
+pub fn first(requests: u64) -> Task {
+    Task::new(GENERATE, 0, &[0, requests], None).expect("two words")
+}
+
+/// The body of [`GENERATE`]. Its words: the next request, and the number of requests.
+pub(crate) fn generate<T: Tasks>(view: &View<'_, T>, task: &Task) {
+    let (next, end) = (task.word(0), task.word(1));
+    let after = end.min(next + AT_A_TIME);
+    for request in next..after {
+        view.enqueue(ROOT, request * RANGE, &[request], None);
+    }
+    if after < end {
+        view.enqueue(GENERATE, after * RANGE, &[after, end], None);
+    }
+}
+
+/// Charges for a request that was made up with so many random choices.
+pub(crate) fn charge_request<M: Machine>(draws: u32) {
+    M::work(Cost::Request, 1);
+    M::work(Cost::Draw, draws);
+}
+
+/// The greatest column that is read by itself, in bytes.
+const COLUMN_MAX: usize = 8;
+
+/// Reads a column of a row, and nothing else of it.
+#[inline]
+pub(crate) fn get<T: Lines, K, V>(row: Record<'_, T>, column: Column<K>) -> V
+where
+    K: for<'a> Kind<Value<'a> = V>,
+{
+    let mut bytes = [0; COLUMN_MAX];
+    let bytes = &mut bytes[..column.bytes()];
+    row.read(column.offset(), bytes);
+    K::read(bytes)
+}
+
+/// Writes a column of a row, and nothing else of it.
+#[inline]
+pub(crate) fn set<T: Lines, K, V>(row: Record<'_, T>, column: Column<K>, value: V)
+where
+    K: for<'a> Kind<Value<'a> = V>,
+{
+    let mut bytes = [0; COLUMN_MAX];
+    let bytes = &mut bytes[..column.bytes()];
+    K::write(bytes, value);
+    row.write(column.offset(), bytes);
+}
+
+/// Lines of tracked words: so many for each transaction, all zero at first. Tasks that may run side by side write
+/// different ones.
+pub(crate) struct Scratch<M: Machine> {
+    lines: Array<M, Line<[M::Word; LINE_WORDS]>>,
+    of_each: usize,
+}
+
+impl<M: Machine> Scratch<M> {
+    pub(crate) fn new(transactions: usize, of_each: usize) -> Self {
+        let lines =
+            Array::new((transactions * of_each).max(1), || Line(from_fn(|_| M::Word::new(0))));
+        Self { lines, of_each }
+    }
+
+    fn word(&self, request: u64, line: usize, word: usize) -> &M::Word {
+        &self.lines.get(request as usize * self.of_each + line).0[word]
+    }
+
+    /// Reads a word of a transaction's line.
+    pub(crate) fn get(&self, request: u64, line: usize, word: usize) -> u64 {
+        self.word(request, line, word).load(Ordering::Relaxed)
+    }
+
+    /// Writes one.
+    pub(crate) fn set(&self, request: u64, line: usize, word: usize, value: u64) {
+        self.word(request, line, word).store(value, Ordering::Relaxed);
+    }
+}
