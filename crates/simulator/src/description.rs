@@ -121,6 +121,41 @@ pub struct Tiles {
     pub cores: u32,
 }
 
+/// The task unit of each tile (Yan, 2015, chapter 3): queues, filters, and what they cost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TaskUnits {
+    /// Entries of the task queue, for each core of the tile.
+    pub queue: u32,
+    /// Entries of the commit queue, for each core of the tile.
+    pub commit_queue: u32,
+    /// Cycles of an instruction that enqueues, dequeues or finishes a task.
+    pub instruction: u32,
+    /// Cycles in which a tile finds the tasks that may have accessed a line. Each of them takes one more.
+    pub check: u32,
+    /// Cycles between two updates of the global virtual time.
+    pub gvt_period: u32,
+    /// Bits of a way of a filter, of which there are [`TaskUnits::FILTER_WAYS`]; a power of two up to 256.
+    pub filter_way_bits: u32,
+    /// Cycles in which memory is obtained or given back.
+    pub allocate: u32,
+}
+
+impl TaskUnits {
+    /// Ways of a filter.
+    pub const FILTER_WAYS: usize = 8;
+
+    /// As in Table 5.1 there.
+    pub const YAN: Self = Self {
+        queue: 64,
+        commit_queue: 16,
+        instruction: 5,
+        check: 5,
+        gvt_period: 200,
+        filter_way_bits: 256,
+        allocate: 30,
+    };
+}
+
 /// A timed machine.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Description {
@@ -136,6 +171,8 @@ pub struct Description {
     pub cores_max: u32,
     /// The tiles, where one has several cores: then there is a second cache.
     pub tiles: Option<Tiles>,
+    /// The tiles' task units, if it has them.
+    pub tasks: Option<TaskUnits>,
     /// Each core's first cache.
     pub first: Cache,
     /// Each core's second cache, if it has one; with `tiles` each tile's.
@@ -193,6 +230,7 @@ impl Description {
             hertz: 1_000_000_000,
             cores_max: 1024,
             tiles: None,
+            tasks: None,
             first: Cache { bytes: 32 << 10, ways: 4, cycles: 1 },
             second: None,
             shared: Cache { bytes: 512 << 10, ways: 8, cycles: 8 },

@@ -59,7 +59,7 @@
 //! `timed` (what takes time), `fibre` (coroutines and their stacks), `outcome`; `state`, which holds them
 //! all, and what one event does to it; over it
 //! `visibility` (of stores), `turns` (of a core's workers), `freed` (uses of memory that is freed or another host's),
-//! `section` (waits where none may be), `waiting` (parking, time, the end), `hosts` (which crash, stop and
+//! `section` (waits where none may be), `swarm` (hardware that runs ordered tasks speculatively), `waiting` (parking, time, the end), `hosts` (which crash, stop and
 //! start), `word` and `machine` (the seam's operations), and `run`;
 //! beside them `disk` and `shared_log`, which outlive runs and are reached through `device`, and `fork`, by which many
 //! runs begin where one has come to.
@@ -86,6 +86,7 @@ mod shared_log;
 mod sparse;
 mod state;
 mod store_buffer;
+mod swarm;
 mod tail;
 mod timed;
 mod turns;
@@ -107,5 +108,8 @@ pub use outcome::{
 pub use region::NoMemory;
 pub use run::{Run, trace_freeing};
 pub use shared_log::{FaultyLog, LogCounters, LogFaults};
+pub use swarm::{
+    Aborts, Cause, Hardware, Place, SetKind, TASK_FAULTS, TaskCounts, TaskOptions, TaskVerdict,
+};
 pub use timed::{CoreTime, Timings, begin_core_time, end_core_time};
 pub use word::{SimLink, SimWord};

@@ -130,6 +130,7 @@ impl Machine for Sim {
 
     fn random() -> u64 {
         let state = State::current();
+        state.no_task("a random number");
         if let Some(timed) = state.timed() {
             timed.borrow_mut().acts(state.core.get());
         }
@@ -137,14 +138,17 @@ impl Machine for Sim {
     }
 
     fn pause() {
+        State::current().no_task("to pause");
         State::current().pause(false);
     }
 
     fn yield_now() {
+        State::current().no_task("to pause");
         State::current().pause(true);
     }
 
     fn stall(long: bool) {
+        State::current().no_task("to pause");
         State::current().stall(long);
     }
 
@@ -169,15 +173,18 @@ impl Machine for Sim {
     }
 
     fn fence(order: Ordering) {
+        State::current().no_task("a fence");
         State::current().fence(order == Ordering::SeqCst, false);
     }
 
     /// Orders nothing by itself: the heavy side makes this core's stores visible when it must.
     fn light_fence() {
+        State::current().no_task("a fence");
         State::current().fence(false, false);
     }
 
     fn heavy_fence() {
+        State::current().no_task("a fence");
         State::current().timed_call();
         State::current().fence(true, true);
     }

@@ -1,6 +1,7 @@
 //! The outcome of a run.
 
 use crate::host::Host;
+use crate::swarm::{TaskCounts, TaskVerdict};
 use crate::timed::{CoreTime, Timings};
 use chiliad_machine::{Cost, Ticks, WorkerId};
 use std::backtrace::Backtrace;
@@ -275,6 +276,8 @@ pub enum Verdict {
     RuleBroken(Box<Breach>),
     /// A core panicked; the others went on.
     CorePanicked(CorePanic),
+    /// A run of tasks ended before they had all committed.
+    Task(Box<TaskVerdict>),
     /// All cores were parked, and none was left to wake them.
     Deadlock {
         /// They.
@@ -297,6 +300,7 @@ impl Verdict {
             Self::ForeignMemory(_) => "foreign memory",
             Self::RuleBroken(breach) => breach.rule.verdict(),
             Self::CorePanicked(_) => "core panicked",
+            Self::Task(_) => "task",
             Self::Deadlock { .. } => "deadlock",
             Self::EventLimit { .. } => "event limit",
         }
@@ -319,6 +323,7 @@ impl fmt::Display for Verdict {
             Self::CorePanicked(panic) => {
                 write!(f, "worker {} ({}) panicked: {}", panic.worker.0, panic.name, panic.message)
             }
+            Self::Task(verdict) => verdict.fmt(f),
             Self::Deadlock { waiting } | Self::EventLimit { waiting } => {
                 f.write_str(self.name())?;
                 for waiter in waiting {
@@ -377,6 +382,8 @@ pub struct Outcome {
     pub timings: Option<Timings>,
     /// Where the time of the workers of a timed run went that said so; nothing where none did.
     pub core_time: Option<CoreTime>,
+    /// The counts of a run of tasks.
+    pub tasks: Option<TaskCounts>,
     /// The last accesses, if the run was asked to list them.
     pub transcript: Vec<Step>,
     /// Memory handed out, freed blocks included.

@@ -17,6 +17,8 @@ pub(crate) enum Stream {
     Fibers,
     /// The faults of calls to a shared log.
     LogFaults,
+    /// Which tile a task goes to.
+    Tasks,
     /// The numbers that the program of a worker asks for.
     Worker(u32),
 }
@@ -37,6 +39,7 @@ impl Generator {
             Stream::DiskImage => 5,
             Stream::Fibers => 6,
             Stream::LogFaults => 7,
+            Stream::Tasks => 8,
             Stream::Worker(worker) => 16 + u64::from(worker),
         };
         let mut generator = Self { state: seed };

@@ -250,6 +250,11 @@ impl Region {
         self.mapping.as_ref().map_or(0, |mapping| mapping.bytes)
     }
 
+    /// The beginning of the memory, for whoever knows what lies where.
+    pub(crate) fn start(&self) -> Option<NonNull<u8>> {
+        self.mapping.as_ref().map(|mapping| mapping.base)
+    }
+
     /// Bytes handed out, freed ones and those that do not exist included.
     pub(crate) fn used_bytes(&self) -> u64 {
         self.top.get() as u64 + self.sparse.simulated_bytes()

@@ -306,7 +306,14 @@ impl Run {
         self.outcome(discarded, began)
     }
 
-    fn outcome(&self, discarded: u32, began: Instant) -> Outcome {
+    /// The run, which goes now.
+    pub(crate) fn begin_once(&mut self) -> &State {
+        assert!(!self.gone && self.bodies.is_empty(), "a run goes once, with tasks or with cores");
+        self.gone = true;
+        &self.state
+    }
+
+    pub(crate) fn outcome(&self, discarded: u32, began: Instant) -> Outcome {
         let state = &*self.state;
         let panics = state.panics.take();
         let verdict = state.verdict.take().unwrap_or_else(|| {
@@ -322,7 +329,12 @@ impl Run {
             marks: state.marks.take(),
             trace_hash: state.digest.get() ^ state.timed().map_or(0, |it| it.borrow().digest),
             timings: state.timed().map(|it| it.borrow().timings),
-            core_time: state.timed().map(|it| state.books.borrow().total(it.borrow().last())),
+            tasks: state.swarm.get().map(|it| it.borrow().counts()),
+            core_time: state
+                .swarm
+                .get()
+                .map(|it| it.borrow().counts().core_time)
+                .or_else(|| state.timed().map(|it| state.books.borrow().total(it.borrow().last()))),
             transcript: state.transcript.take().into(),
             memory_bytes: state.region.used_bytes(),
             counters: state.counters.get(),

@@ -30,6 +30,7 @@ impl State {
 
     /// The running worker begins a section.
     pub(crate) fn enter_section(&self) {
+        self.no_task("a section");
         let outermost = self.with_running(|worker| {
             worker.sections += 1;
             worker.vain_stalls = 0;

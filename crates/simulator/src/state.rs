@@ -20,6 +20,7 @@ use crate::region::{NoMemory, Region};
 use crate::round::{Luck, Round};
 use crate::schedule::Scheduler;
 use crate::store_buffer::StoreBuffers;
+use crate::swarm::Swarm;
 use crate::timed::{Books, Post, Timed, Timeshare};
 use chiliad_machine::{Ticks, Woken, WorkerId};
 use corosensei::Yielder;
@@ -88,6 +89,11 @@ pub(crate) struct State {
     pub(crate) config: Config,
     /// In a timed run, what takes time.
     pub(crate) timed: OnceCell<RefCell<Timed>>,
+    /// In a run of tasks, the task units.
+    pub(crate) swarm: OnceCell<RefCell<Swarm>>,
+    /// In a run of tasks, events take place on the stack of whichever core gave way last: what panics then is not its
+    /// task.
+    pub(crate) choosing: Cell<bool>,
     /// In a timed run with more threads than cores, which thread has which.
     pub(crate) timeshare: OnceCell<RefCell<Timeshare>>,
     /// There, when the running thread's slice ends.
@@ -174,6 +180,8 @@ impl State {
             buffered: Cell::new(false),
             region: Region::new(config.region_bytes, config.seed, config.checked)?,
             timed: OnceCell::new(),
+            swarm: OnceCell::new(),
+            choosing: Cell::new(false),
             timeshare: OnceCell::new(),
             slice_end: Cell::new(Ticks::MAX),
             books: RefCell::default(),
@@ -363,6 +371,7 @@ impl State {
     /// A look at the clock: an event, so that a wait for a time lets others run. Outside the
     /// schedule it takes a microsecond, so that rows which are loaded one by one have times of their own.
     pub(crate) fn look_at_clock(&self) -> Ticks {
+        self.no_task("a look at the clock");
         if let Some(timed) = self.timed() {
             // A spin that ends at a time is one that changes by itself.
             timed.borrow_mut().acts(self.core.get());

@@ -23,6 +23,7 @@ const VAIN_JUMPS_MAX: u64 = 20_000;
 impl State {
     /// Sleeps until unparked or, if there is one, until the time has come.
     pub(crate) fn park(&self, until: Option<Ticks>) -> Woken {
+        self.no_task("to park");
         if let Some(timed) = self.timed()
             && self.is_scheduled()
         {

@@ -77,6 +77,7 @@ pub fn read(file: &str, text: &str, found: &Found) -> Result<Machine, Stop> {
         hertz,
         cores_max,
         tiles,
+        tasks: None,
         first: cache(&first, 1, found.first.map(|it| (it.bytes, it.ways)))?,
         second: second
             .as_ref()

@@ -4,7 +4,7 @@
 //! The directory knows clusters (`private`), not cores. Siblings of a tile may have asked for one line at once: the
 //! second one's request finds its cluster in the directory already.
 
-use super::core::{Access, NOBODY};
+use super::core::{Access, NOBODY, Request};
 use super::directory::{At, Copies};
 use super::home::Timed;
 use super::network::Load;
@@ -42,8 +42,10 @@ impl Timed {
         }
         match access {
             Access::Read => {
+                let used = self.cores[core as usize].request.tracked.is_some_and(|it| it.shared);
                 let directory = &mut self.chips[chip].directory;
-                if directory.sharers(at) == 0 && self.machine.coherence == Coherence::Mesi {
+                let alone = directory.sharers(at) == 0 && !used;
+                if alone && self.machine.coherence == Coherence::Mesi {
                     directory.own(at, cluster);
                     return (time, Load::Line, Right::Exclusive);
                 }
@@ -122,11 +124,62 @@ impl Timed {
 
     /// What the second cache of a tile has lost the first ones of its cores lose.
     fn leaves_tile(&mut self, cluster: u32, line: u64, time: u64) {
+        if let Some(lost) = &mut self.lost {
+            lost.push((cluster, line));
+        }
         for index in 0.. {
             let Some(core) = self.private.member(cluster, index) else { return };
             if self.private.remove_near(core, line) {
                 self.loses(core, line, time);
             }
+        }
+    }
+
+    /// The tiles of a chip whose second caches have a line, by the bits of their numbers, as its home knows them.
+    pub(crate) fn holders(&self, chip: usize, request: &Request) -> u64 {
+        let chip = &self.chips[chip];
+        let Some(at) = chip.directory.find(request.home, request.mix, request.line) else {
+            return 0;
+        };
+        let bit = |cluster: u32| 1 << (cluster - chip.first_cluster);
+        if let Copies::Owned(owner) = chip.directory.copies(at) {
+            return bit(owner);
+        }
+        let mut tiles = 0;
+        chip.directory.each_sharer(at, |cluster| tiles |= bit(cluster));
+        tiles
+    }
+
+    /// A home serves the request of a task's core, whose checks are over at `checked`: what must happen there but the
+    /// effect. When the core goes on, and whether its tile has got the line, or a right to it.
+    pub(crate) fn serve_tracked(&mut self, time: u64, core: u32, checked: u64) -> (u64, bool) {
+        let Request { line, mix, home, access, tracked, .. } = self.cores[core as usize].request;
+        let chip = self.chip_of(core);
+        let check_only = tracked.is_some_and(|it| it.check_only)
+            && access.is_answered_by(self.private.right_of_tile(core, line));
+        let (done, load, right) = if check_only {
+            (time + u64::from(self.machine.shared_tag_cycles), Load::Head, Right::None)
+        } else {
+            self.give(time, core, (line, mix, home), access)
+        };
+        let done = done.max(checked);
+        self.queue(core).until = done + 1;
+        let tile = self.cores[core as usize].tile;
+        let there = self.travel(chip, home, tile, load, done);
+        if check_only {
+            self.take_near(core, line, access, time);
+        } else {
+            self.install(core, line, right, there);
+        }
+        (there + u64::from(self.machine.first.cycles), !check_only)
+    }
+
+    /// A core reads or writes a line of its tile's second cache: its first one has it then.
+    pub(crate) fn take_near(&mut self, core: u32, line: u64, access: Access, time: u64) {
+        if access == Access::Read {
+            self.private.fetch(core, line);
+        } else {
+            self.write_in_tile(core, line, time);
         }
     }
 

@@ -24,7 +24,7 @@ pub(crate) enum Access {
 impl Access {
     /// Whether a core with this right needs to ask nobody.
     #[inline]
-    pub(super) fn is_answered_by(self, right: Right) -> bool {
+    pub(crate) fn is_answered_by(self, right: Right) -> bool {
         if self == Self::Read { right != Right::None } else { right.may_write() }
     }
 }
@@ -57,25 +57,40 @@ pub(super) enum Event {
 }
 
 /// The request that a core waits for.
-pub(super) struct Request {
-    pub(super) line: u64,
-    pub(super) mix: u64,
-    pub(super) home: u32,
-    pub(super) access: Access,
+#[derive(Clone, Copy)]
+pub(crate) struct Request {
+    pub(crate) line: u64,
+    pub(crate) mix: u64,
+    pub(crate) home: u32,
+    pub(crate) access: Access,
+    /// It is a task's, and so what it conflicts with is looked for before it is performed.
+    pub(crate) tracked: Option<Tracked>,
     /// Performs it; the core that waits owns what this points to.
-    pub(super) effect: Option<Effect>,
+    pub(crate) effect: Option<Effect>,
     /// The line that it goes on with when it has been answered.
     pub(super) further: Option<u64>,
 }
 
+/// An access of a task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Tracked {
+    /// Where it begins, on the host, and how many words of the line may change.
+    pub(crate) host: usize,
+    pub(crate) words: u32,
+    /// The tile has the line already and asks for the check alone.
+    pub(crate) check_only: bool,
+    /// Others may have used the line: a read does not make it the tile's own, or a write would not be checked.
+    pub(crate) shared: bool,
+}
+
 /// The effect of an access on memory when its time has come. Returns the line that the same access goes on
 /// with, if it is of several.
-pub(super) type Effect = *mut dyn FnMut() -> Option<u64>;
+pub(crate) type Effect = *mut dyn FnMut() -> Option<u64>;
 
 /// A core.
 pub(crate) struct Core {
     pub(super) chip: u16,
-    pub(super) tile: u32,
+    pub(crate) tile: u32,
     /// It is not part of the machine: nothing that it does takes time.
     pub(super) free: bool,
     /// Background work: the core whose time it takes.
@@ -86,7 +101,7 @@ pub(crate) struct Core {
     pub(super) owed: u64,
     pub(super) resumed: u64,
     pub(super) event: Event,
-    pub(super) request: Request,
+    pub(crate) request: Request,
     /// The next core in the queue of its line.
     pub(super) behind: u32,
     pub(super) spin: Spin,
@@ -115,7 +130,7 @@ impl Stack {
 }
 
 /// Does what an access does.
-pub(super) fn perform(effect: Effect) -> Option<u64> {
+pub(crate) fn perform(effect: Effect) -> Option<u64> {
     // SAFETY: the core that asked is suspended until its access is over, and the closure lives on its
     // stack.
     unsafe { (*effect)() }
@@ -137,6 +152,7 @@ impl Core {
                 mix: 0,
                 home: 0,
                 access: Access::Read,
+                tracked: None,
                 effect: None,
                 further: None,
             },

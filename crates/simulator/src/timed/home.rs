@@ -4,6 +4,7 @@
 use super::chip::{Chip, Queue};
 use super::core::{Access, Core, Effect, Event, NOBODY, Post, Request, perform};
 use super::network::Load;
+use super::posted::Posted;
 use super::private::Private;
 use super::tags::Right;
 use super::wheel::Wheel;
@@ -44,11 +45,11 @@ pub struct Timings {
 
 /// The machine but its cores' programs.
 pub(crate) struct Timed {
-    pub(super) machine: Description,
+    pub(crate) machine: Description,
     pub(super) wheel: Wheel,
-    pub(super) private: Private,
+    pub(crate) private: Private,
     pub(super) chips: Vec<Chip>,
-    pub(super) cores: Vec<Core>,
+    pub(crate) cores: Vec<Core>,
     /// By core: until when it is stopped; and the last of these times.
     pub(super) held: Vec<u64>,
     pub(super) held_until: u64,
@@ -56,6 +57,10 @@ pub(crate) struct Timed {
     pub(super) tiles: u32,
     /// By cluster: its tile.
     pub(super) cluster_tiles: Vec<u32>,
+    /// Events that are no core's: see [`Timed::post`].
+    pub(super) posted: Posted,
+    /// With task units, the lines that tiles have lost since those were told, each after its tile.
+    pub(crate) lost: Option<Vec<(u32, u64)>>,
     /// By cluster, where cores share a second cache: lines on their way there, and when they arrive.
     pub(super) arriving: Vec<Vec<(u64, u64)>>,
     /// Cores that spin sleep.
@@ -88,6 +93,8 @@ impl Timed {
             tiles: 0,
             cluster_tiles: Vec::new(),
             arriving: Vec::new(),
+            posted: Posted::default(),
+            lost: None,
             naps: config.naps,
             asleep: 0,
             begun: None,
@@ -108,7 +115,7 @@ impl Timed {
 
     /// The rights of `core` to a line, in how many cycles it knows, and from when on the line is there.
     #[inline]
-    pub(super) fn look(&mut self, core: u32, line: u64, access: Access) -> (Right, u32, u64) {
+    pub(crate) fn look(&mut self, core: u32, line: u64, access: Access) -> (Right, u32, u64) {
         let (right, cycles) = self.private.look(core, line, access);
         let ahead = if self.private.is_shared() {
             &self.arriving[self.private.cluster_of(core) as usize]
@@ -124,7 +131,7 @@ impl Timed {
 
     /// `core` reads or writes a line that it may, at `time`.
     #[inline]
-    pub(super) fn hit(&mut self, core: u32, line: u64, right: Right, access: Access, time: u64) {
+    pub(crate) fn hit(&mut self, core: u32, line: u64, right: Right, access: Access, time: u64) {
         self.timings.accesses += 1;
         if self.private.is_shared() {
             self.hit_in_tile(core, line, access, time);
@@ -213,7 +220,7 @@ impl Timed {
     }
 
     #[inline]
-    pub(super) fn chip_of(&self, core: u32) -> usize {
+    pub(crate) fn chip_of(&self, core: u32) -> usize {
         self.cores[core as usize].chip as usize
     }
 
@@ -224,14 +231,24 @@ impl Timed {
         (mix, self.chips[chip].home_of(self.machine.homes, line, mix))
     }
 
+    /// The tile in the middle of a chip.
+    pub(crate) fn centre(&self, chip: usize) -> u32 {
+        self.chips[chip].centre()
+    }
+
+    /// Cycles between two tiles of a chip where nothing is in the way.
+    pub(crate) fn distance(&self, chip: usize, from: u32, to: u32) -> u64 {
+        self.chips[chip].network.distance(from, to)
+    }
+
     /// A message between two tiles of a chip: when it has arrived.
     #[inline]
-    pub(super) fn travel(&mut self, chip: usize, from: u32, to: u32, load: Load, time: u64) -> u64 {
+    pub(crate) fn travel(&mut self, chip: usize, from: u32, to: u32, load: Load, time: u64) -> u64 {
         self.chips[chip].network.travel(from, to, load, time)
     }
 
     /// `core` sends a request at `time`, which is performed by `effect` when the home serves it.
-    pub(super) fn send(
+    pub(crate) fn send(
         &mut self,
         core: u32,
         line: u64,
@@ -245,7 +262,8 @@ impl Timed {
         let place = &mut self.chips[chip];
         place.prefetch(home, mix);
         let arrival = place.network.travel(it.tile, home, Load::Head, time);
-        it.request = Request { line, mix, home, access, effect, further: None };
+        let tracked = None;
+        it.request = Request { line, mix, home, access, tracked, effect, further: None };
         it.event = Event::Arrive;
         it.spin.act();
         self.timings.accesses += 1;
@@ -278,21 +296,36 @@ impl Timed {
         }
         self.digest =
             (self.digest ^ time ^ u64::from(core) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        if self.posted.is_message(core) {
+            return Some(Step::Message(time, self.posted.take(core)));
+        }
+        let tracked = self.cores[core as usize].request.tracked.is_some();
         match self.cores[core as usize].event {
             Event::Resume if time < self.held_until && time < self.held[core as usize] => {
                 self.resume_at(self.held[core as usize], core);
             }
             Event::Resume => return Some(self.go_further(time, core)),
+            Event::Arrive if tracked => {
+                return Some(match self.joins_queue(time, core) {
+                    true => Step::Served,
+                    false => Step::Tracked(time, core, false),
+                });
+            }
+            Event::Turn if tracked => return Some(Step::Tracked(time, core, true)),
             Event::Arrive => self.arrive(time, core),
             Event::Turn => {
                 self.serve(time, core);
                 self.next_turn(core);
             }
             Event::Count => self.count(time, core),
-            Event::Nothing => self.cores[core as usize].event = Event::Resume,
+            Event::Nothing => {
+                self.cores[core as usize].event = Event::Resume;
+                return Some(Step::Rested(time, core));
+            }
             Event::Pass => {
                 self.next_turn(core);
                 self.cores[core as usize].event = Event::Resume;
+                return Some(Step::Rested(time, core));
             }
         }
         Some(Step::Served)
@@ -338,16 +371,22 @@ impl Timed {
         Step::Served
     }
 
-    fn queue(&mut self, core: u32) -> &mut Queue {
+    pub(super) fn queue(&mut self, core: u32) -> &mut Queue {
         let (mix, chip) = (self.cores[core as usize].request.mix, self.chip_of(core));
         self.chips[chip].queue(mix)
     }
 
     fn arrive(&mut self, time: u64, core: u32) {
+        if !self.joins_queue(time, core) {
+            self.serve(time, core);
+        }
+    }
+
+    /// Whether the home is busy with other requests for a line that `core` asks for: then its turn comes.
+    fn joins_queue(&mut self, time: u64, core: u32) -> bool {
         let queue = *self.queue(core);
         if queue.first == NOBODY && queue.until <= time {
-            self.serve(time, core);
-            return;
+            return false;
         }
         self.cores[core as usize].event = Event::Turn;
         self.cores[core as usize].behind = NOBODY;
@@ -358,10 +397,21 @@ impl Timed {
         } else {
             self.cores[queue.last as usize].behind = core;
         }
+        true
+    }
+
+    /// Posts an event that is no core's, whose number [`Step::Message`] will have.
+    pub(crate) fn post(&mut self, time: u64, number: u32) {
+        let cores = self.cores.len() as u32;
+        let (id, fresh) = self.posted.add(cores, number);
+        if fresh {
+            self.wheel.add_core();
+        }
+        self.wheel.push(time, id);
     }
 
     /// The turn passes from `core`, which has been served, to its successor in the queue.
-    fn next_turn(&mut self, core: u32) {
+    pub(crate) fn next_turn(&mut self, core: u32) {
         let next = self.cores[core as usize].behind;
         let queue = self.queue(core);
         queue.first = next;
@@ -454,6 +504,12 @@ pub(super) enum Step {
     Resume(u64, u32),
     /// A home has done something.
     Served,
+    /// A message that was posted with this number has come.
+    Message(u64, u32),
+    /// A home is to serve a task's request, whose turn in a queue it was (`true`).
+    Tracked(u64, u32, bool),
+    /// Nothing is under way any more of what the program of a core that was stopped for good had asked for.
+    Rested(u64, u32),
 }
 
 /// A number whose every bit depends on all bits of `line`.

@@ -10,6 +10,8 @@ use crate::description::Network as Kind;
 /// Bytes of a message without a line: an address, the asking core, what for.
 const HEAD_BYTES: u32 = 8;
 const LINE_BYTES: u32 = 64;
+/// Bytes of a task besides the head: its timestamp and five words.
+const TASK_BYTES: u32 = 48;
 
 /// The payload of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,6 +20,8 @@ pub(crate) enum Load {
     Head,
     /// A line.
     Line,
+    /// A task.
+    Task,
 }
 
 /// The network between the tiles.
@@ -56,7 +60,12 @@ impl Network {
     }
 
     fn quarters(&self, load: Load) -> u32 {
-        let bytes = HEAD_BYTES + if load == Load::Line { LINE_BYTES } else { 0 };
+        let bytes = HEAD_BYTES
+            + match load {
+                Load::Head => 0,
+                Load::Line => LINE_BYTES,
+                Load::Task => TASK_BYTES,
+            };
         match self.kind {
             Kind::Mesh { flit_bytes, .. } => 4 * bytes.div_ceil(flit_bytes.max(1)),
             Kind::Sockets { bytes_per_cycle, .. } => (4 * bytes).div_ceil(bytes_per_cycle.max(1)),

@@ -139,6 +139,31 @@ impl Private {
         self.first.find(core, line).is_some()
     }
 
+    /// The first cache of `core`, which shares its second one, has a line that may be accessed so without looking
+    /// further: to write it, the core must have been the last of its tile to access it, by writing it.
+    #[inline]
+    pub(crate) fn answers_near(&mut self, core: u32, line: u64, access: Access) -> bool {
+        let right = self.first.find(core, line).map_or(Right::None, |word| Right::of(*word));
+        if access == Access::Read { right != Right::None } else { right == Right::Modified }
+    }
+
+    /// The right of a core's cluster to a line, as its second cache has it.
+    pub(crate) fn right_of_tile(&mut self, core: u32, line: u64) -> Right {
+        let cluster = self.cluster_of(core);
+        let word = self.second.as_mut().and_then(|second| second.find(cluster, line));
+        word.map_or(Right::None, |word| Right::of(*word))
+    }
+
+    /// The first cache of `core`, which writes through, holds nothing any more.
+    pub(crate) fn clear_near(&mut self, core: u32) {
+        self.first.clear(core);
+    }
+
+    /// Sets of the second cache.
+    pub(crate) fn second_sets(&self) -> usize {
+        self.second.as_ref().map_or(0, Tags::sets)
+    }
+
     /// `core`, which shares its second cache, takes a line from there into its first one, to read it.
     pub(crate) fn fetch(&mut self, core: u32, line: u64) {
         self.for_siblings(core, |first, sibling| first.restate(sibling, line, Right::Shared));

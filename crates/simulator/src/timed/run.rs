@@ -8,6 +8,7 @@ use super::home::{Step, Timed};
 use crate::description::PRICE_BITS;
 use crate::outcome::Access as Done;
 use crate::state::State;
+use crate::swarm::Swarm;
 use chiliad_machine::{Cost, Machine, Native, Ticks, Woken, WorkerId};
 use std::cell::RefCell;
 use std::time::Instant;
@@ -39,6 +40,11 @@ impl State {
         access: Access,
         mut effect: impl FnMut() -> R,
     ) -> R {
+        if let Some(swarm) = self.swarm.get()
+            && self.running.get() != 0
+        {
+            return self.tracked_access((timed, swarm), (host, 1), access, effect);
+        }
         let line = self.line_of(host, access);
         if self.running.get() == 0 || self.answers(timed, line, access) {
             return effect();
@@ -62,6 +68,16 @@ impl State {
         access: Access,
         mut effect: impl FnMut() -> Option<usize>,
     ) {
+        if let Some(swarm) = self.swarm.get()
+            && self.running.get() != 0
+        {
+            // What changes within a line is not known here: all of it is logged.
+            let mut next = Some(host);
+            while let Some(host) = next {
+                next = self.tracked_access((timed, swarm), (host, 8), access, &mut effect);
+            }
+            return;
+        }
         Native::prefetch(std::ptr::without_provenance(host), 1);
         let first = Some(self.line_of(host, access));
         self.timed_run(timed, access, first, || effect().map(|host| self.line_of(host, access)));
@@ -148,7 +164,7 @@ impl State {
     /// Others that have booked the same time come first, unless the core has just been chosen: so the
     /// order does not depend on which other cores have had something to do in between.
     #[inline]
-    fn is_turn(&self, timed: &Timed, now: u64, ahead: u64) -> bool {
+    pub(crate) fn is_turn(&self, timed: &Timed, now: u64, ahead: u64) -> bool {
         let others = timed.wheel.next().min(self.timer_at.get());
         now < others.saturating_add(ahead) || now == timed.wheel.now()
     }
@@ -175,9 +191,10 @@ impl State {
 
     /// The running core has booked when it goes on, or waits for somebody: returns when it runs again.
     pub(crate) fn go_on(&self) {
-        let running = self.running.get();
+        let (running, execution) = (self.running.get(), self.execution());
         let chosen = self.next_core();
-        if self.turn_on(chosen) == running {
+        // A task whose core has been given to another execution does not go on.
+        if self.turn_on(chosen) == running && self.execution() == execution {
             if chosen != self.core.get() {
                 self.take_over(chosen);
             }
@@ -202,8 +219,10 @@ impl State {
     pub(crate) fn next_core(&self) -> u32 {
         let Some(timed) = self.timed() else { unreachable!("only called in timed runs") };
         timed.borrow_mut().stops(self.core.get(), self.time.get());
+        self.choosing.set(true);
         loop {
             self.event.set(self.event.get() + 1);
+            self.look_at_tasks();
             if self.event.get() >= self.limit.get() {
                 self.exhaust();
             }
@@ -215,13 +234,28 @@ impl State {
             let step = timed.borrow_mut().step();
             match step {
                 Some(Step::Served) => {}
+                Some(Step::Message(time, number)) => {
+                    self.with_tasks(|tasks, timed| tasks.comes(timed, time, number))
+                }
+                Some(Step::Tracked(time, core, turn)) => self.serve_task(time, core, turn),
+                Some(Step::Rested(time, core)) => {
+                    self.with_tasks(|tasks, timed| tasks.core_rested(timed, time, core))
+                }
                 Some(Step::Resume(time, core)) => {
                     self.time.set(timed.borrow_mut().goes_on(core, time));
+                    self.choosing.set(false);
                     return core;
                 }
                 None if self.ending.get() => self.halt(),
                 None => self.find_deadlock(),
             }
+        }
+    }
+
+    /// Has the task units do something, where there are any.
+    fn with_tasks(&self, f: impl FnOnce(&mut Swarm, &mut Timed)) {
+        if let (Some(swarm), Some(timed)) = (self.swarm.get(), self.timed()) {
+            f(&mut swarm.borrow_mut(), &mut timed.borrow_mut());
         }
     }
 
@@ -423,6 +457,10 @@ impl State {
     pub(crate) fn timed_ahead(&self, timed: &RefCell<Timed>, first: u64, lines: u64) {
         let mut it = timed.borrow_mut();
         let core = self.core.get();
+        // What a task has not accessed is not checked.
+        if self.swarm.get().is_some() {
+            return;
+        }
         if it.machine.prefetches == 0 || self.running.get() == 0 || it.cores[core as usize].free {
             return;
         }

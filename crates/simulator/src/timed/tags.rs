@@ -70,6 +70,17 @@ impl Tags {
         }
     }
 
+    /// The owner's cache holds nothing any more.
+    pub(super) fn clear(&mut self, owner: u32) {
+        let words = self.sets * self.ways;
+        self.words[owner as usize * words..(owner as usize + 1) * words].fill(0);
+    }
+
+    /// The sets of a cache.
+    pub(super) fn sets(&self) -> usize {
+        self.sets
+    }
+
     /// Where the set of a line begins.
     #[inline]
     fn start(&self, owner: u32, line: u64) -> usize {

@@ -1,0 +1,71 @@
+//! What a run of tasks counted.
+
+use crate::timed::CoreTime;
+
+/// Why an execution was aborted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Cause {
+    /// An earlier task accessed what it had.
+    Data = 0,
+    /// Its parent was aborted.
+    Parent = 1,
+    /// An earlier task needed its core or its entry of the commit queue.
+    Resource = 2,
+    /// It met what no finished run would have shown it.
+    Exception = 3,
+}
+
+impl Cause {
+    /// How many there are.
+    pub const COUNT: usize = 4;
+    /// Their names, each at its number.
+    pub const NAMES: [&'static str; Self::COUNT] = ["data", "parent", "resource", "exception"];
+}
+
+/// The counts of a run of tasks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TaskCounts {
+    /// Tasks enqueued, by tasks and from outside.
+    pub made: u64,
+    /// Executions that began.
+    pub dispatched: u64,
+    /// Tasks that committed.
+    pub committed: u64,
+    /// Tasks removed because their parent was aborted.
+    pub squashed: u64,
+    /// Executions undone, by cause.
+    pub aborted: [u64; Cause::COUNT],
+    /// Words that roll-backs have restored.
+    pub undone_words: u64,
+    /// Accesses that a first cache let pass unchecked.
+    pub passed_near: u64,
+    /// Checks against the tasks of the core's own tile.
+    pub checked_tile: u64,
+    /// Accesses of lines in a second cache whose canary let them pass the other tiles.
+    pub passed_canary: u64,
+    /// Checks against the tasks of other tiles.
+    pub checked_global: u64,
+    /// Tiles that these asked.
+    pub tiles_asked: u64,
+    /// Virtual times compared.
+    pub compared: u64,
+    /// Of these, of tasks that a filter named and that had not accessed the line so.
+    pub false_matches: u64,
+    /// Tasks taken to memory, and brought back.
+    pub spilled: u64,
+    /// As [`TaskCounts::spilled`].
+    pub refilled: u64,
+    /// Enqueued tasks that a full queue refused.
+    pub refused: u64,
+    /// Updates of the global virtual time.
+    pub updates: u64,
+    /// Sum over the updates and tiles of tasks in task queues, and of those in commit queues.
+    pub queued: u64,
+    /// As [`TaskCounts::queued`].
+    pub commit_queued: u64,
+    /// The most executions that one abort undid.
+    pub largest_abort: u64,
+    /// Cycles of the cores.
+    pub core_time: CoreTime,
+}

@@ -1,0 +1,96 @@
+//! What the tests share: machines with task units, and programs of tasks.
+
+use chiliad_machine::tasks::{FunctionId, LinePool, Program, Task, Tasks};
+use chiliad_machine::{Machine, Word};
+use chiliad_simulator::description::{
+    Cache, Coherence, Description, Homes, Slack, TaskUnits, Tiles,
+};
+use chiliad_simulator::{Config, Hardware, Outcome, Run, Sim, SimWord, TaskOptions};
+use std::alloc::Layout;
+use std::sync::atomic::Ordering;
+
+/// The chip of Yan (2015, Table 5.1), in tiles of so many cores.
+pub fn chip(cores_per_tile: u32) -> Description {
+    Description {
+        tiles: Some(Tiles { cores: cores_per_tile }),
+        tasks: Some(TaskUnits::YAN),
+        cores_max: 64,
+        first: Cache { bytes: 16 << 10, ways: 8, cycles: 2 },
+        second: Some(Cache { bytes: 256 << 10, ways: 8, cycles: 7 }),
+        shared: Cache { bytes: 1 << 20, ways: 16, cycles: 9 },
+        coherence: Coherence::Mesi,
+        homes: Homes::Modulo,
+        slack: Slack::of(16),
+        ..Description::mesh()
+    }
+}
+
+/// A configuration of a run of tasks.
+pub fn config(machine: Description, seed: u64) -> Config {
+    let region_bytes = 64 << 20;
+    Config {
+        machine: Some(machine),
+        region_bytes,
+        stack_bytes: 64 << 10,
+        events_max: 50_000_000,
+        ..Config::new(seed)
+    }
+}
+
+/// So many lines of zeroes, as words of the run.
+pub fn words(run: &Run, lines: usize) -> &'static [SimWord] {
+    run.outside(|| {
+        let layout = Layout::from_size_align(64 * lines, 64).expect("a small array");
+        let block = Sim::alloc(layout, chiliad_machine::Class::Control).expect("room");
+        let block = block.cast::<SimWord>();
+        // SAFETY: the block is ours, large enough, and lives as long as the run; no test keeps the words longer than that.
+        unsafe {
+            (0..lines * 8).for_each(|word| block.add(word).write(SimWord::new(0)));
+            std::slice::from_raw_parts(block.as_ptr(), lines * 8)
+        }
+    })
+}
+
+/// What words hold.
+pub fn contents(run: &Run, words: &[SimWord]) -> Vec<u64> {
+    run.outside(|| words.iter().map(|word| word.load(Ordering::Relaxed)).collect())
+}
+
+/// A program whose functions are closures.
+pub struct Closures<'f> {
+    pub run: &'f dyn Fn(&Hardware, &Task),
+}
+
+impl Program<Hardware> for Closures<'_> {
+    fn name(&self, _: FunctionId) -> &'static str {
+        "closure"
+    }
+    fn run(&self, tasks: &Hardware, task: &Task) {
+        (self.run)(tasks, task);
+    }
+}
+
+/// A task of function `function` at `timestamp` with one word.
+pub fn task(function: u16, timestamp: u64, word: u64) -> Task {
+    Task::new(FunctionId(function), timestamp, &[word], None).expect("one word")
+}
+
+/// Runs a program to its end, which must be a good one.
+pub fn complete(
+    run: &mut Run,
+    cores: usize,
+    program: &dyn Program<Hardware>,
+    first: &[Task],
+    options: TaskOptions,
+) -> Outcome {
+    let pool = run.outside(LinePool::<Sim>::default);
+    let outcome = run.go_tasks(cores, &pool, program, first, options);
+    run.outside(|| drop(pool));
+    assert!(outcome.verdict.is_completed(), "{}", outcome.verdict);
+    outcome
+}
+
+/// Enqueues a child of `task` without a hint.
+pub fn child<T: Tasks>(tasks: &T, function: u16, timestamp: u64, words: &[u64]) {
+    tasks.enqueue(FunctionId(function), timestamp, words, None);
+}
