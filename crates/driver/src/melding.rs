@@ -1,13 +1,12 @@
-//! Meld alone: intentions made up with an exact conflict zone, decided by one thread that plays all stages.
+//! Meld alone: intentions made up with an exact conflict zone, decided by one thread that plays all stages, or by several.
 
 use chiliad_engine::Result;
 use chiliad_hyder::{MeldPlan, MeldReport, MeldSetting, run_meld};
-use chiliad_machine::Interleaved;
 
 /// Decides the intentions of `plan` natively, in the way that `setting` says.
 ///
 /// # Errors
 /// What the plan and the setting cannot have together; no memory.
 pub fn run_melding(plan: &MeldPlan, setting: MeldSetting) -> Result<MeldReport> {
-    run_meld::<Interleaved>(plan, setting, u64::MAX)
+    run_meld(plan, setting, u64::MAX)
 }
