@@ -32,6 +32,7 @@ pub fn spec(flags: &MeldFlags) -> MeldSpec {
         level: if flags.snapshot { Level::Snapshot } else { Level::Serializable },
         premeld: flags.premeld,
         ways: flags.ways.clone(),
+        pipeline: flags.pipeline as u32,
         repeat: flags.repeat,
     }
 }

@@ -46,6 +46,10 @@ pub struct MeldFlags {
         default_value = "base,group,premeld,both,fused,fused-overlapped,plain,overlapped,window,window-overlapped"
     )]
     pub ways: Vec<Way>,
+    /// Threads that play the stages, 1 to 64: with one they take turns; with two or more the last stage has a thread of its
+    /// own.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = count(1, 64))]
+    pub pipeline: usize,
     /// Run each this many times, in turn, 1 to 100, and report medians.
     #[arg(long, value_name = "N", default_value = "1", value_parser = count(1, 100))]
     pub repeat: usize,

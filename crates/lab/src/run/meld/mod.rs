@@ -26,6 +26,8 @@ pub struct MeldSpec {
     pub premeld: (u32, u32),
     /// The ways to decide the intentions, in the order in which they run.
     pub ways: Vec<Way>,
+    /// Threads that play the stages: one takes turns, with two or more the last stage has a thread of its own.
+    pub pipeline: u32,
     /// How often each runs, in turn.
     pub repeat: usize,
 }
@@ -61,7 +63,9 @@ impl MeldSpec {
                 if interrupt::asked() {
                     return Err(Stop::Interrupted);
                 }
-                let report = run_melding(&self.plan, way.setting(self.level, self.premeld));
+                let mut setting = way.setting(self.level, self.premeld);
+                setting.roll.pipeline = self.pipeline;
+                let report = run_melding(&self.plan, setting);
                 reports.push(report.map_err(|error| Stop::Failed(error.to_string()))?);
             }
         }
@@ -73,10 +77,14 @@ impl MeldSpec {
 
 /// Of each stage the median time of some runs, which do the same otherwise.
 fn median(reports: &[MeldReport]) -> MeldReport {
-    let of = |stage: fn(&MeldReport) -> Stage| {
-        let mut times: Vec<_> = reports.iter().map(|report| stage(report).time).collect();
+    let middle = |time: &dyn Fn(&MeldReport) -> u64| {
+        let mut times: Vec<_> = reports.iter().map(time).collect();
         times.sort_unstable();
-        Stage { time: times[times.len() / 2], ..stage(&reports[0]) }
+        times[times.len() / 2]
+    };
+    let of = |stage: fn(&MeldReport) -> Stage| {
+        let time = middle(&|report| stage(report).time);
+        Stage { time, ..stage(&reports[0]) }
     };
     MeldReport {
         decode: of(|report| report.decode),
@@ -85,6 +93,7 @@ fn median(reports: &[MeldReport]) -> MeldReport {
         group: of(|report| report.group),
         last: of(|report| report.last),
         free: of(|report| report.free),
+        elapsed: middle(&|report| report.elapsed),
         ..reports[0]
     }
 }
@@ -105,7 +114,7 @@ mod tests {
             seed: 3,
         };
         let (level, ways) = (Level::Serializable, ways.to_vec());
-        MeldSpec { plan, level, premeld: (4, 8), ways, repeat: 2 }
+        MeldSpec { plan, level, premeld: (4, 8), ways, pipeline: 1, repeat: 2 }
     }
 
     #[test]
@@ -118,6 +127,20 @@ mod tests {
         assert_eq!(result.problem(), None, "fates have verdicts of their own");
         result.reports[3].1.digest ^= 1;
         assert!(result.problem().is_some());
+        result.reports[3].1.digest ^= 1;
+        result.reports[2].1.state_digest ^= 1;
+        assert!(result.problem().is_some(), "other rows");
+    }
+
+    #[test]
+    fn threads_come_to_the_same_verdicts() {
+        let ways = [Way::Base, Way::Both];
+        let digests = |pipeline| {
+            let result = MeldSpec { pipeline, ..spec(&ways) }.run().expect("a result");
+            assert_eq!(result.problem(), None);
+            result.json().iter().map(|row| row["meld"]["state_digest"].clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(digests(2), digests(1));
     }
 
     #[test]

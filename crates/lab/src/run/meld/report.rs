@@ -27,14 +27,15 @@ fn sum(report: &MeldReport) -> u64 {
 }
 
 impl MeldResult {
-    /// What is wrong: ways that must come to the same verdicts have not.
+    /// What is wrong: ways that must come to the same verdicts and rows have not.
     #[must_use]
     pub fn problem(&self) -> Option<String> {
         let exact = self.reports.iter().filter(|(way, _)| way.is_exact());
-        let mut verdicts = exact.map(|(_, report)| (report.digest, report.committed));
-        let first = verdicts.next();
-        let agree = verdicts.all(|other| Some(other) == first);
-        (!agree).then(|| "the ways have not come to the same verdicts".into())
+        let outcome = |report: &MeldReport| (report.digest, report.state_digest, report.committed);
+        let mut outcomes = exact.map(|(_, report)| outcome(report));
+        let first = outcomes.next();
+        let agree = outcomes.all(|other| Some(other) == first);
+        (!agree).then(|| "the ways have not come to the same verdicts and rows".into())
     }
 
     /// The costs, a line for each way.
@@ -43,14 +44,14 @@ impl MeldResult {
         let MeldPlan { operations, writes, records, zone, .. } = self.spec.plan;
         let mut out = format!(
             "nanoseconds for each intention of {operations} keys, {writes} of them written; {records} rows, zone \
-             {zone}\n{:<18}",
-            "way"
+             {zone}; threads: {}\n{:<18}",
+            self.spec.pipeline, "way"
         );
         for (stage, _) in MeldReport::default().stages() {
             // Writing to a string cannot fail.
             let _ = write!(out, "{stage:>9}");
         }
-        out.push_str("      all  last/s   visited     made  refused\n");
+        out.push_str("      all  last/s whole/s   visited     made  refused\n");
         for (way, report) in &self.reports {
             let _ = write!(out, "{:<18}", way.name());
             for (_, stage) in report.stages() {
@@ -58,15 +59,19 @@ impl MeldResult {
             }
             let _ = writeln!(
                 out,
-                "{:>9.0}{:>7.0}K{:>10.1}{:>9.1}{:>8.2}%",
+                "{:>9.0}{:>7.0}K{:>7.0}K{:>10.1}{:>9.1}{:>8.2}%",
                 each(sum(report), report),
                 1e6 / each(report.last.time, report).max(1.0),
+                1e6 / each(report.elapsed, report).max(1.0),
                 each(report.last.visited, report),
                 each(report.last.made, report),
                 100.0 - 100.0 * each(report.committed, report),
             );
         }
-        out.push_str("last/s: intentions that the last stage alone decides in a second; visited, made: its nodes\n");
+        out.push_str(
+            "last/s, whole/s: intentions that the last stage alone, and the whole, decide in a second\n\
+             visited, made: nodes of the last stage\n",
+        );
         out
     }
 
@@ -108,7 +113,7 @@ impl MeldResult {
     }
 
     fn row(&self, way: Way, report: &MeldReport) -> Value {
-        let MeldSpec { plan, level, premeld, repeat, .. } = &self.spec;
+        let MeldSpec { plan, level, premeld, repeat, pipeline, .. } = &self.spec;
         let stages: serde_json::Map<String, Value> = report
             .stages()
             .iter()
@@ -138,6 +143,15 @@ impl MeldResult {
             "committed": report.committed,
             "digest": format!("{:016x}", report.digest),
             "stages": stages,
+            "pipeline": pipeline,
+            "elapsed_ns": each(report.elapsed, report),
+            "meld": {
+                "last_stage_ns": each(report.last.time, report),
+                "rollforward_ns": each(sum(report), report),
+                "last_stage_nodes": each(report.last.visited, report),
+                "verdict_digest": format!("{:016x}", report.digest),
+                "state_digest": format!("{:016x}", report.state_digest),
+            },
             "build": BUILD,
         })
     }
