@@ -20,6 +20,16 @@ impl<M: Machine> Clone for Block<M> {
 
 impl<M: Machine> Copy for Block<M> {}
 
+impl<M: Machine> Block<M> {
+    /// Starts loading its head.
+    pub fn prefetch(self) {
+        match self {
+            Self::Node(node) => node.prefetch(),
+            Self::Value(value) => M::prefetch(value.place().as_ptr(), 1),
+        }
+    }
+}
+
 /// The blocks that a change has made, and those that it has replaced.
 pub struct Blocks<M: Machine> {
     made: Vec<Block<M>>,

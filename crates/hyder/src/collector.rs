@@ -10,6 +10,9 @@ use crate::state::StateRef;
 use chiliad_machine::Machine;
 use std::collections::VecDeque;
 
+/// So many blocks are on their way to the cache while one is freed.
+const LOOK_AHEAD: usize = 8;
+
 /// The blocks that one state has replaced.
 struct Batch<M: Machine> {
     /// The label of the first state that does not lead to it.
@@ -45,7 +48,11 @@ impl<M: Machine> Collector<M> {
     pub fn free(&mut self, maker: &mut Maker<M>, oldest: u64) {
         while let Some(batch) = self.batches.pop_front_if(|batch| batch.label <= oldest) {
             self.blocks -= batch.blocks.len();
-            for block in batch.blocks {
+            for (at, &block) in batch.blocks.iter().enumerate() {
+                // Nobody has looked at them for long.
+                if let Some(next) = batch.blocks.get(at + LOOK_AHEAD) {
+                    next.prefetch();
+                }
                 // SAFETY: readers look at states from `oldest` on, none of which leads to it.
                 unsafe { maker.free(block) };
             }
