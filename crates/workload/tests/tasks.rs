@@ -7,6 +7,8 @@ use chiliad_api::{Error, Intent, Result, Running, Store, TableId, Transaction};
 use chiliad_machine::Plain;
 use chiliad_machine::tasks::{Serial, Ties};
 use chiliad_swarm::{Graph, Swarm};
+use chiliad_workload::bidding::tasks::BiddingTasks;
+use chiliad_workload::bidding::{self, Bidding, BiddingOptions, Shown};
 use chiliad_workload::tasks::first;
 use chiliad_workload::tpcc::tasks::TpccTasks;
 use chiliad_workload::tpcc::{Client, Mix, Tpcc, TpccOptions};
@@ -125,17 +127,47 @@ fn check<W: Workload>(workload: &W, swarm: &Swarm<Plain>) {
     }
 }
 
-/// Runs TPC-C's graph.
-fn tpcc_by_tasks(tpcc: &Tpcc, count: usize, seed: u64, ties: Ties) -> After<u64> {
-    let (mut swarm, tables) = load(tpcc, seed);
-    let clients = requests(tpcc, &tables, count, seed);
-    let bodies = swarm.bodies(TpccTasks::new(&clients)).unwrap();
-    let ran = Serial::<Plain>::new(bodies.pool(), ties).run(&bodies, [first(count as u64)]);
-    assert!(ran.expect("no violation") > 3 * count as u64);
-    let answers = (0..count).map(|request| bodies.graph().shown(request)).collect();
-    drop(bodies);
-    check(tpcc, &swarm);
-    After { tables: rows(&swarm), answers }
+/// A run of requests as tasks: the requests, and the order of ties.
+struct ByTasks {
+    count: usize,
+    seed: u64,
+    ties: Ties,
+}
+
+impl ByTasks {
+    /// Runs the graph that `make` makes for clients, on a database that was loaded, and asks it for the answers.
+    fn run<'c, W: Workload, G, A>(
+        &self,
+        workload: &W,
+        (mut swarm, clients): (Swarm<Plain>, &'c [W::Client]),
+        make: impl FnOnce(&'c [W::Client]) -> G,
+        shown: impl Fn(&G, usize) -> Option<A>,
+    ) -> After<A>
+    where
+        G: for<'s> Graph<Serial<'s, Plain>>,
+    {
+        let bodies = swarm.bodies(make(clients)).unwrap();
+        let serial = Serial::<Plain>::new(bodies.pool(), self.ties);
+        let ran = serial.run(&bodies, [first(self.count as u64)]).expect("no violation");
+        assert!(ran > 3 * self.count as u64);
+        let answers = (0..self.count).map(|request| shown(bodies.graph(), request)).collect();
+        drop(bodies);
+        check(workload, &swarm);
+        After { tables: rows(&swarm), answers }
+    }
+
+    fn tpcc(&self, tpcc: &Tpcc) -> After<u64> {
+        let (swarm, tables) = load(tpcc, self.seed);
+        let clients = requests(tpcc, &tables, self.count, self.seed);
+        self.run(tpcc, (swarm, &clients), TpccTasks::new, TpccTasks::shown)
+    }
+
+    fn bidding(&self, bidding: &Bidding) -> After<Shown> {
+        let (swarm, tables) = load(bidding, self.seed);
+        let clients = requests(bidding, &tables, self.count, self.seed);
+        let shown = |graph: &BiddingTasks<'_, Plain>, request| Some(graph.shown(request));
+        self.run(bidding, (swarm, &clients), BiddingTasks::new, shown)
+    }
 }
 
 /// Compares table by table, so that a failure names the row.
@@ -169,7 +201,21 @@ fn tpcc_by_tasks_is_tpcc_one_request_after_another() {
         assert!(cfg!(miri) || rolled_back > 3, "{rolled_back}");
         for ties in [Ties::Creation, Ties::Drawn(seed), Ties::Drawn(seed + 1000)] {
             let what = format!("{ties:?} of seed {seed}");
-            same(&tpcc_by_tasks(&tpcc, count, seed, ties), &expected, &what);
+            same(&ByTasks { count, seed, ties }.tpcc(&tpcc), &expected, &what);
+        }
+    }
+}
+
+#[test]
+fn bidding_by_tasks_is_bidding_one_request_after_another() {
+    for seed in 0..times(1, 12) {
+        let bidding = Bidding::new(BiddingOptions::micro()).unwrap();
+        let count = times(30, 1000) as usize;
+        let expected = by_statements(&bidding, count, seed, bidding::Client::shown);
+        same(&by_model(&bidding, count, seed, bidding::Client::shown), &expected, "a sorted map");
+        for ties in [Ties::Creation, Ties::Drawn(seed)] {
+            let what = format!("{ties:?} of seed {seed}");
+            same(&ByTasks { count, seed, ties }.bidding(&bidding), &expected, &what);
         }
     }
 }

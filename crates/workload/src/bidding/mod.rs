@@ -12,9 +12,10 @@ mod conditions;
 mod options;
 mod request;
 pub mod schema;
+pub mod tasks;
 
 pub use options::{BiddingOptions, ROWS_MAX};
-pub use request::Client;
+pub use request::{Bid, Client, Shown};
 
 use crate::ranges::share;
 use crate::{ClientId, Condition, InsertRow, RunReadOnly, Shape, Workload};

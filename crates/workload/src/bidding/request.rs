@@ -32,7 +32,7 @@ pub struct Shown {
 
 /// One client: its random numbers and the request in hand.
 pub struct Client {
-    tables: Tables,
+    pub(super) tables: Tables,
     random: Random,
     /// Its own partition.
     home: u32,
