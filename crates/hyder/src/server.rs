@@ -161,8 +161,12 @@ impl<M: Machine> Server<M> {
     pub fn read_to_end(&self) {
         let end = self.log.bounds().map_or(0, |bounds| bounds.end);
         while self.progress.next() < end && self.failure().is_none() {
-            if !self.roll(Duration::ZERO) {
-                // Somebody else rolls it forward.
+            // Acquire pairs with the releases in `rolls`.
+            if self.rolling.load(Ordering::Acquire) > 0 {
+                // Its threads do it: they would find the stages taken, and look again and again.
+                nap::<M>();
+            } else if !self.roll(Duration::ZERO) {
+                // Another session rolls it forward.
                 M::yield_now();
             }
         }

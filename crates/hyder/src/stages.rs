@@ -121,10 +121,10 @@ impl<M: Machine> Server<M> {
 
     /// Sessions leave the stages alone while `work` goes on, and go on with what it has done for them afterwards.
     fn rolls(&self, work: impl FnOnce()) {
-        // Release pairs with the acquire in `roll_unless_others_do`.
+        // Release pairs with the acquires in `roll_unless_others_do` and `read_to_end`.
         self.rolling.fetch_add(1, Ordering::Release);
         work();
-        // Release pairs with the acquire in `roll_unless_others_do`.
+        // Release pairs with the acquires in `roll_unless_others_do` and `read_to_end`.
         self.rolling.fetch_add(u64::MAX, Ordering::Release);
         self.leave_it_to_sessions();
     }
