@@ -257,20 +257,19 @@ impl<M: Machine> KeySource<'_, M> {
         }
     }
 
-    /// A number in which its last bytes show, so that keys which follow each other have different ones modulo
-    /// small powers of two.
+    /// A number in which its last eight bytes show, so that keys which follow each other, whichever of these bytes
+    /// counts, have different ones modulo small powers of two.
     pub(crate) fn tail(self) -> u32 {
         let length = self.length();
-        let from = length.saturating_sub(4) / 8 * 8;
-        let mut bytes = [0; 16];
-        self.read(from, &mut bytes[4..4 + length - from]);
-        let mut last = [0; 4];
-        last.copy_from_slice(&bytes[length - from..length - from + 4]);
-        // The weights are odd: whichever byte counts, the number goes round.
-        last.into_iter()
+        let from = length.saturating_sub(8) / 8 * 8;
+        let mut bytes = [0; 24];
+        self.read(from, &mut bytes[8..8 + length - from]);
+        let last = &bytes[length - from..length - from + 8];
+        // The weights are odd: modulo a power of two, each byte goes round.
+        last.iter()
             .rev()
-            .zip([1, 3, 5, 7])
-            .map(|(byte, weight)| u32::from(byte) * weight)
+            .zip((1..).step_by(2))
+            .map(|(&byte, weight)| u32::from(byte) * weight)
             .sum()
     }
 

@@ -40,7 +40,7 @@ impl Keys {
         let number = random.below(of);
         match self {
             Self::Near => number.to_be_bytes()[1..].to_vec(),
-            Self::Alike => (number << 32).to_be_bytes().to_vec(),
+            Self::Alike => [number.to_be_bytes(), [0; 8]].concat(),
             Self::Texts => {
                 let mut key = vec![b'a'; (number % 7) as usize * 13];
                 key.extend_from_slice(&number.to_be_bytes()[4 + (number % 3) as usize..]);

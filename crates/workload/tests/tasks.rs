@@ -1,97 +1,20 @@
 //! Graphs of tasks: their rows and answers are those of the same requests run one after another, on SwarmDB's own
 //! statements and on a sorted map, whatever the order of tasks with equal timestamps.
 
+mod graphs;
 mod model;
 
-use chiliad_api::{Error, Intent, Result, Running, Store, TableId, Transaction};
 use chiliad_machine::Plain;
 use chiliad_machine::tasks::{Serial, Ties};
 use chiliad_swarm::{Graph, Swarm};
+use chiliad_workload::Workload;
 use chiliad_workload::bidding::tasks::BiddingTasks;
 use chiliad_workload::bidding::{self, Bidding, BiddingOptions, Shown};
 use chiliad_workload::tasks::first;
 use chiliad_workload::tpcc::tasks::TpccTasks;
 use chiliad_workload::tpcc::{Client, Mix, Tpcc, TpccOptions};
-use chiliad_workload::{ClientId, Workload};
+use graphs::{After, answer, by_statements, check, load, requests, rows, same};
 use model::Model;
-
-type Rows = Vec<(Vec<u8>, Vec<u8>)>;
-
-/// The state after a run, and the answer to each request; `None` where it was rolled back.
-#[derive(PartialEq, Debug)]
-struct After<A> {
-    tables: Vec<(String, Rows)>,
-    answers: Vec<Option<A>>,
-}
-
-fn load<W: Workload>(workload: &W, seed: u64) -> (Swarm<Plain>, Vec<TableId>) {
-    let swarm = Swarm::new();
-    let specs = workload.tables();
-    let create = |spec: &chiliad_api::TableSpec| swarm.create_table(spec.clone()).unwrap();
-    let tables: Vec<_> = specs.iter().map(create).collect();
-    let mut session = swarm.session().unwrap();
-    for part in 0..workload.load_parts() {
-        let insert = &mut |table, key: &[u8], value: &[u8]| session.load(table, key, value);
-        workload.load(&tables, part, seed, insert).unwrap();
-    }
-    drop(session);
-    for spec in specs.iter().filter(|spec| spec.writes == chiliad_api::Writes::Loads) {
-        swarm.seal(&spec.name).unwrap();
-    }
-    (swarm, tables)
-}
-
-/// Clients with a request in hand each.
-fn requests<W: Workload>(
-    workload: &W,
-    tables: &[TableId],
-    count: usize,
-    seed: u64,
-) -> Vec<W::Client> {
-    let client = |index| {
-        let client_id = ClientId { index, home: index, of: count, seed };
-        let mut client = workload.client(tables, client_id);
-        workload.next(&mut client, &mut Vec::new());
-        client
-    };
-    (0..count).map(client).collect()
-}
-
-/// The outcome of a transaction as an answer.
-fn answer<A>(outcome: Result<A>) -> Option<A> {
-    match outcome {
-        Ok(shown) => Some(shown),
-        Err(Error::RolledBack) => None,
-        Err(error) => panic!("{error}"),
-    }
-}
-
-fn rows(swarm: &Swarm<Plain>) -> Vec<(String, Rows)> {
-    let tables = swarm.tables().into_iter();
-    tables.map(|(id, spec)| (spec.name, swarm.rows(id).unwrap())).collect()
-}
-
-/// Runs one statement after the other on SwarmDB's store.
-fn by_statements<W: Workload, A>(
-    workload: &W,
-    count: usize,
-    seed: u64,
-    shown: impl Fn(&W::Client) -> A,
-) -> After<A> {
-    let (swarm, tables) = load(workload, seed);
-    let mut session = swarm.session().unwrap();
-    let mut run = |client: &mut W::Client| {
-        let mut running = Running::begin(&mut *session, &Intent::update())?;
-        match workload.execute(client, &mut running) {
-            Ok(()) => running.commit().map(|_| shown(client)),
-            Err(error) => Err(running.fail(error)),
-        }
-    };
-    let mut clients = requests(workload, &tables, count, seed);
-    let answers = clients.iter_mut().map(|client| answer(run(client))).collect();
-    drop(session);
-    After { tables: rows(&swarm), answers }
-}
 
 /// Runs them on a sorted map.
 fn by_model<W: Workload, A>(
@@ -110,21 +33,6 @@ fn by_model<W: Workload, A>(
     let rows = |name: &str| model.rows(name).clone().into_iter().collect();
     let tables = workload.tables().into_iter();
     After { tables: tables.map(|spec| (spec.name.clone(), rows(&spec.name))).collect(), answers }
-}
-
-/// Checks the conditions of a workload, in transactions of a session.
-fn check<W: Workload>(workload: &W, swarm: &Swarm<Plain>) {
-    let mut session = swarm.session().unwrap();
-    let tables: Vec<_> =
-        workload.tables().iter().map(|it| swarm.table(&it.name).unwrap()).collect();
-    let run = &mut |body: &mut dyn FnMut(&mut dyn Transaction) -> Result<()>| {
-        let mut running = Running::begin(&mut *session, &Intent::read_only())?;
-        body(&mut running)?;
-        running.commit().map(|_| ())
-    };
-    for condition in workload.conditions(&tables, run).unwrap() {
-        assert_eq!(condition.failure, None, "{}", condition.name);
-    }
 }
 
 /// A run of requests as tasks: the requests, and the order of ties.
@@ -170,20 +78,6 @@ impl ByTasks {
     }
 }
 
-/// Compares table by table, so that a failure names the row.
-fn same<A: PartialEq + std::fmt::Debug>(one: &After<A>, two: &After<A>, what: &str) {
-    for (request, (one, two)) in one.answers.iter().zip(&two.answers).enumerate() {
-        assert_eq!(one, two, "answer {request}, {what}");
-    }
-    for ((name, one), (_, two)) in one.tables.iter().zip(&two.tables) {
-        for (at, (one, two)) in one.iter().zip(two).enumerate() {
-            assert_eq!(one, two, "row {at} of {name}, {what}");
-        }
-        assert_eq!(one.len(), two.len(), "rows of {name}, {what}");
-    }
-    assert_eq!(one.answers.len(), two.answers.len());
-}
-
 /// How often under Miri, and how often else.
 fn times(miri: u64, else_: u64) -> u64 {
     if cfg!(miri) { miri } else { else_ }
@@ -222,7 +116,7 @@ fn bidding_by_tasks_is_bidding_one_request_after_another() {
 
 #[test]
 fn names_of_functions() {
-    let (_, tables) = load(&Tpcc::new(TpccOptions::micro()).unwrap(), 0);
+    let (_, tables) = load::<Plain, _>(&Tpcc::new(TpccOptions::micro()).unwrap(), 0);
     let tpcc = Tpcc::new(TpccOptions::micro()).unwrap();
     let clients = requests(&tpcc, &tables, 1, 0);
     let graph = TpccTasks::<Plain>::new(&clients);
