@@ -128,6 +128,8 @@ pub struct TaskUnits {
     pub queue: u32,
     /// Entries of the commit queue, for each core of the tile.
     pub commit_queue: u32,
+    /// Children that a task may enqueue, at most eight.
+    pub children: u32,
     /// Cycles of an instruction that enqueues, dequeues or finishes a task.
     pub instruction: u32,
     /// Cycles in which a tile finds the tasks that may have accessed a line. Each of them takes one more.
@@ -148,6 +150,7 @@ impl TaskUnits {
     pub const YAN: Self = Self {
         queue: 64,
         commit_queue: 16,
+        children: 8,
         instruction: 5,
         check: 5,
         gvt_period: 200,

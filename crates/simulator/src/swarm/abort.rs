@@ -70,34 +70,34 @@ impl Swarm {
         cause: Cause,
         time: u64,
     ) -> Toll {
-        let mut doomed = Vec::new();
+        let mut undone = Vec::new();
         for &(tile, slot) in first {
-            self.doom(&mut doomed, (tile, slot), ABORTED, cause);
+            self.take_back(&mut undone, (tile, slot), ABORTED, cause);
         }
         if self.options.aborts == Aborts::All {
-            self.doom_later(&mut doomed);
+            self.take_back_later(&mut undone);
         }
         let mut next = 0;
-        while let Some(&task) = doomed.get(next) {
+        while let Some(&task) = undone.get(next) {
             next += 1;
-            self.doom_dependents(&mut doomed, task);
+            self.take_back_dependents(&mut undone, task);
         }
-        self.counts.largest_abort = self.counts.largest_abort.max(doomed.len() as u64);
-        if doomed.len() >= 8 {
+        self.counts.largest_abort = self.counts.largest_abort.max(undone.len() as u64);
+        if undone.len() >= 8 {
             self.marks.insert("abort of eight tasks or more");
         }
-        doomed.sort_unstable_by_key(|&(tile, slot)| {
+        undone.sort_unstable_by_key(|&(tile, slot)| {
             std::cmp::Reverse((self.units[tile].slots[slot as usize].time, tile, slot))
         });
         let mut toll = Toll::default();
-        for &(tile, slot) in &doomed {
+        for &(tile, slot) in &undone {
             toll.words += self.undo(tile, slot);
         }
         self.counts.undone_words += toll.words;
-        for &(tile, slot) in &doomed {
+        for &(tile, slot) in &undone {
             self.give_up(timed, tile, slot, time);
         }
-        let mut tiles: Vec<usize> = doomed.iter().map(|it| it.0).collect();
+        let mut tiles: Vec<usize> = undone.iter().map(|it| it.0).collect();
         tiles.sort_unstable();
         tiles.dedup();
         for tile in tiles {
@@ -108,9 +108,9 @@ impl Swarm {
     }
 
     /// Adds a task to those that are to be undone.
-    fn doom(
+    fn take_back(
         &mut self,
-        doomed: &mut Vec<(usize, u16)>,
+        undone: &mut Vec<(usize, u16)>,
         (tile, slot): (usize, u16),
         how: u8,
         cause: Cause,
@@ -119,18 +119,18 @@ impl Swarm {
         if it.irrevocable || it.time < self.gvt {
             self.unsound.get_or_insert("commit");
         }
-        if it.doomed == 0 {
-            doomed.push((tile, slot));
+        if it.fate == 0 {
+            undone.push((tile, slot));
             if matches!(it.phase, Phase::Running | Phase::Finished) {
                 self.counts.aborted[cause as usize] += 1;
             }
         }
-        it.doomed = it.doomed.max(how);
+        it.fate = it.fate.max(how);
     }
 
     /// Without selective aborts all later tasks go too.
-    fn doom_later(&mut self, doomed: &mut Vec<(usize, u16)>) {
-        let times = doomed.iter().map(|&(tile, slot)| self.units[tile].slots[slot as usize].time);
+    fn take_back_later(&mut self, undone: &mut Vec<(usize, u16)>) {
+        let times = undone.iter().map(|&(tile, slot)| self.units[tile].slots[slot as usize].time);
         let Some(first) = times.min() else { return };
         for tile in 0..self.units.len() {
             let mut later = Vec::new();
@@ -140,13 +140,13 @@ impl Swarm {
                 }
             }
             for slot in later {
-                self.doom(doomed, (tile, slot), ABORTED, Cause::Data);
+                self.take_back(undone, (tile, slot), ABORTED, Cause::Data);
             }
         }
     }
 
     /// Adds the children of a task that is to be undone, and the later tasks that have used what it wrote.
-    fn doom_dependents(&mut self, doomed: &mut Vec<(usize, u16)>, (tile, slot): (usize, u16)) {
+    fn take_back_dependents(&mut self, undone: &mut Vec<(usize, u16)>, (tile, slot): (usize, u16)) {
         let it = &self.units[tile].slots[slot as usize];
         let (children, time) = (it.children, it.time);
         let mut lines: Vec<u64> = it.undo.iter().map(|it| (it.0 / 64) as u64).collect();
@@ -154,7 +154,7 @@ impl Swarm {
             for child in children.into_iter().flatten() {
                 if self.find(child).is_some() {
                     let place = (child.tile as usize, child.slot);
-                    self.doom(doomed, place, SQUASHED, Cause::Parent);
+                    self.take_back(undone, place, SQUASHED, Cause::Parent);
                 }
             }
         }
@@ -172,7 +172,7 @@ impl Swarm {
             }
         }
         for victim in victims {
-            self.doom(doomed, victim, ABORTED, Cause::Data);
+            self.take_back(undone, victim, ABORTED, Cause::Data);
         }
     }
 
@@ -192,7 +192,7 @@ impl Swarm {
     /// An execution whose words have been restored is over.
     fn give_up(&mut self, timed: &mut Timed, tile: usize, slot: u16, time: u64) {
         let it = &mut self.units[tile].slots[slot as usize];
-        let (phase, squashed, words) = (it.phase, it.doomed == SQUASHED, it.undo.len() as u64);
+        let (phase, squashed, words) = (it.phase, it.fate == SQUASHED, it.undo.len() as u64);
         let obtained = std::mem::take(&mut it.obtained);
         if phase == Phase::Running {
             self.leave_core(timed, tile, slot, time, words);

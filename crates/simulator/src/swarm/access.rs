@@ -9,7 +9,7 @@
 //! A check takes place with the access's effect: in a tile when it is the core's turn, else when the home serves the
 //! request. An access takes as long as its data or its checks, whichever is longer.
 
-use super::chip::Swarm;
+use super::chip::{Canary, Swarm};
 use super::time::VirtualTime;
 use super::unit::Phase;
 use crate::outcome::Access as Done;
@@ -221,6 +221,10 @@ impl Swarm {
     }
 
     fn canary(&self, tile: usize, line: u64) -> VirtualTime {
+        if self.options.canary == Canary::Line {
+            let canaries = &self.units[tile].line_canaries;
+            return canaries.get(&line).copied().unwrap_or(VirtualTime::MAX);
+        }
         let canaries = &self.units[tile].canaries;
         let mut set = self.set_of(tile, line);
         if self.fault(&super::faults::CANARY) {
@@ -232,6 +236,11 @@ impl Swarm {
     /// A core's task has brought a line into its tile's second cache, or the right to write it.
     fn installs(&mut self, core: u32, line: u64) {
         let (tile, own, _) = self.who(core);
+        if self.options.canary == Canary::Line {
+            let canaries = &mut self.units[tile].line_canaries;
+            canaries.entry(line).and_modify(|it| *it = own.max(*it)).or_insert(own);
+            return;
+        }
         let set = self.set_of(tile, line);
         let canary = &mut self.units[tile].canaries[set];
         *canary = own.max(*canary);

@@ -1,10 +1,10 @@
 //! What the body of a task does besides accesses, and how an execution ends.
 
 use super::abort::Toll;
-use super::chip::Swarm;
+use super::chip::{Blocks, Swarm};
 use super::commit::Finish;
 use super::counts::Cause;
-use super::run::TaskVerdict;
+use super::verdict::TaskVerdict;
 use crate::Sim;
 use crate::hook;
 use crate::outcome::{CorePanic, Verdict};
@@ -12,7 +12,7 @@ use crate::state::State;
 use crate::timed::Timed;
 use crate::word::SimWord;
 use chiliad_machine::WorkerId;
-use chiliad_machine::tasks::{CHILDREN_MAX, FunctionId, Lines, Program, Task, Tasks, Violation};
+use chiliad_machine::tasks::{FunctionId, LinePool, Lines, Program, Task, Tasks, Violation};
 use std::any::Any;
 use std::cell::RefCell;
 use std::ptr::NonNull;
@@ -42,6 +42,11 @@ impl Hardware {
         unsafe { &*self.program }.name(function)
     }
 
+    /// Children that a task may have.
+    fn children(&self) -> u32 {
+        self.parts().1.borrow().what.children
+    }
+
     /// The rule that a child of `parent` would break.
     fn violation(
         &self,
@@ -56,11 +61,22 @@ impl Hardware {
         } else if timestamp < parent.timestamp {
             let (timestamp, child_timestamp) = (parent.timestamp, timestamp);
             Some(Violation::ChildBeforeParent { task, child, timestamp, child_timestamp })
-        } else if enqueued as usize >= CHILDREN_MAX {
+        } else if enqueued >= self.children() {
             Some(Violation::TooManyChildren { task })
         } else {
             None
         }
+    }
+}
+
+impl Blocks for LinePool<Sim> {
+    fn take(&self, lines: usize) -> Option<NonNull<u8>> {
+        Self::take(self, lines).map(NonNull::cast)
+    }
+
+    unsafe fn give(&self, block: NonNull<u8>, lines: usize) {
+        // SAFETY: as the caller says.
+        unsafe { Self::give(self, block.cast(), lines) };
     }
 }
 
@@ -72,14 +88,14 @@ impl Lines for Hardware {
         let state = self.state();
         let mut units = swarm.borrow_mut();
         state.time.set(state.time.get() + u64::from(units.what.allocate));
-        // SAFETY: the pool outlives the run of tasks.
+        // SAFETY: the pool is borrowed for the run of tasks.
         let block = unsafe { &*units.pool }.take(lines)?;
         let (tile, slot) = units.running(state.core.get());
         let it = &mut units.units[tile].slots[slot as usize];
         if !it.irrevocable {
             it.obtained.push((block, lines));
         }
-        Some(block)
+        Some(block.cast())
     }
 
     unsafe fn free(&self, block: NonNull<SimWord>, lines: usize) {
@@ -89,11 +105,11 @@ impl Lines for Hardware {
         state.time.set(state.time.get() + u64::from(units.what.allocate));
         let (tile, slot) = units.running(state.core.get());
         if units.fault(&super::faults::FREED) {
-            units.units[tile].slots[slot as usize].obtained.retain(|it| it.0 != block);
-            units.give_back(&[(block, lines)]);
+            units.units[tile].slots[slot as usize].obtained.retain(|it| it.0 != block.cast());
+            units.give_back(&[(block.cast(), lines)]);
             return;
         }
-        units.units[tile].slots[slot as usize].returned.push((block, lines));
+        units.units[tile].slots[slot as usize].returned.push((block.cast(), lines));
     }
 
     fn trap(&self, why: &'static str) -> ! {

@@ -3,14 +3,12 @@
 use super::counts::TaskCounts;
 use super::sets::{ByLine, Sets};
 use super::time::VirtualTime;
-use super::unit::{Arrival, Execution, Phase, Pointer, Slot, Unit};
+use super::unit::{Arrival, Block, Execution, Phase, Pointer, Slot, Unit};
 use crate::description::TaskUnits;
 use crate::random::{Generator, Stream};
-use crate::state::State;
 use crate::timed::Timed;
-use crate::word::SimWord;
 use chiliad_machine::Fault;
-use chiliad_machine::tasks::{LinePool, Task};
+use chiliad_machine::tasks::Task;
 use std::collections::BTreeSet;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
@@ -46,6 +44,24 @@ pub enum Place {
     Hint,
 }
 
+/// Whose lines a canary stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Canary {
+    /// Those of a set of the second cache, by the latest task that installed one of them.
+    Set,
+    /// One line.
+    Line,
+}
+
+/// When a task takes its entry of the commit queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CommitEntry {
+    /// When it finishes.
+    Finish,
+    /// When it is dispatched.
+    Dequeue,
+}
+
 /// How task units work, where they could work differently.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TaskOptions {
@@ -55,6 +71,10 @@ pub struct TaskOptions {
     pub aborts: Aborts,
     /// Where tasks go.
     pub place: Place,
+    /// The canaries.
+    pub canary: Canary,
+    /// The entries of the commit queue.
+    pub commit_entry: CommitEntry,
     /// Each access that a cache or canary lets pass is compared with the exact sets.
     pub audit: bool,
     /// Accesses that a speculative execution may make.
@@ -68,6 +88,8 @@ impl Default for TaskOptions {
             sets: SetKind::Bloom,
             aborts: Aborts::Selective,
             place: Place::Random,
+            canary: Canary::Set,
+            commit_entry: CommitEntry::Finish,
             audit: false,
             accesses_max: ACCESSES_MAX,
         }
@@ -139,6 +161,29 @@ impl Words {
     }
 }
 
+/// The memory that tasks obtain lines from.
+pub(super) trait Blocks {
+    /// Takes so many lines, whose words are zero; `None` when there are no more.
+    fn take(&self, lines: usize) -> Option<Block>;
+
+    /// Takes a block back.
+    ///
+    /// # Safety
+    /// It came from [`Blocks::take`] with as many lines, and nobody has a way to it any more.
+    unsafe fn give(&self, block: Block, lines: usize);
+}
+
+/// What a run of tasks is given.
+pub(super) struct Given {
+    pub(super) what: TaskUnits,
+    pub(super) options: TaskOptions,
+    pub(super) pool: *const dyn Blocks,
+    /// The beginning of the run's memory.
+    pub(super) start: NonNull<u8>,
+    pub(super) seed: u64,
+    pub(super) fault: Option<&'static Fault>,
+}
+
 /// The task units.
 pub(crate) struct Swarm {
     pub(super) units: Vec<Unit>,
@@ -158,7 +203,7 @@ pub(crate) struct Swarm {
     pub(super) sticky: ByLine<u64>,
     pub(super) random: Generator,
     pub(super) words: Words,
-    pub(super) pool: *const LinePool<crate::Sim>,
+    pub(super) pool: *const dyn Blocks,
     pub(super) counts: TaskCounts,
     pub(super) marks: BTreeSet<&'static str>,
     /// An access passed unchecked that conflicts.
@@ -170,13 +215,8 @@ pub(crate) struct Swarm {
 
 impl Swarm {
     /// The units of a timed run, all of whose cores but the one outside run tasks.
-    pub(super) fn new(
-        state: &State,
-        timed: &mut Timed,
-        what: TaskUnits,
-        options: TaskOptions,
-        pool: *const LinePool<crate::Sim>,
-    ) -> Self {
+    pub(super) fn new(timed: &mut Timed, given: Given) -> Self {
+        let Given { what, options, pool, start, seed, fault } = given;
         let cores_per_tile = timed.machine.cores_per_tile() as usize;
         let count = timed.cores.len();
         let tasks: Vec<u32> = (1..count as u32).collect();
@@ -215,14 +255,14 @@ impl Swarm {
             arrivals: 0,
             alive: 0,
             sticky: ByLine::default(),
-            random: Generator::new(state.config.seed, Stream::Tasks),
-            words: Words(state.region.start().expect("a run has memory")),
+            random: Generator::new(seed, Stream::Tasks),
+            words: Words(start),
             pool,
             counts: TaskCounts::default(),
             marks: BTreeSet::new(),
             unsound: None,
             still: 0,
-            fault: state.config.fault,
+            fault,
         }
     }
 
@@ -329,6 +369,7 @@ impl Swarm {
             if sets.candidates(line, true) != 0 && !forgets {
                 *self.sticky.entry(line).or_default() |= 1 << tile;
             }
+            self.units[tile as usize].line_canaries.remove(&line);
         }
     }
 
@@ -338,7 +379,7 @@ impl Swarm {
     }
 
     /// Gives blocks back.
-    pub(super) fn give_back(&self, blocks: &[(NonNull<SimWord>, usize)]) {
+    pub(super) fn give_back(&self, blocks: &[(Block, usize)]) {
         for &(block, lines) in blocks {
             // SAFETY: the pool outlives the run of tasks; the block came from it, by a task that was undone or one that
             // gave it back and has committed, so that none has a way to it.

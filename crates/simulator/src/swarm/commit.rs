@@ -34,7 +34,7 @@ impl Swarm {
         {
             return Finish::Waits;
         }
-        if !it.irrevocable {
+        if !it.irrevocable && !it.queued {
             if unit.commit_free == 0 && !self.take_entry(timed, tile, slot, time) {
                 self.marks.insert("task waited for an entry of the commit queue");
                 return Finish::Waits;

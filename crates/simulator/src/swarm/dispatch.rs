@@ -7,7 +7,7 @@
 //!   which four tasks that wait for room in other tiles would keep the earliest one from running.)
 
 use super::abort::Toll;
-use super::chip::{Role, Swarm};
+use super::chip::{CommitEntry, Role, Swarm};
 use super::counts::Cause;
 use super::time::VirtualTime;
 use super::unit::{Phase, Pointer};
@@ -27,7 +27,12 @@ impl Swarm {
             match self.next_work(tile) {
                 Some(Work::Spill) => self.begin_job(timed, tile, core, time, false),
                 Some(Work::Refill) => self.begin_job(timed, tile, core, time, true),
-                Some(Work::Task(slot)) => self.begin(timed, tile, core, slot, time),
+                Some(Work::Task(slot)) => {
+                    if !self.may_begin(timed, tile, slot, time) {
+                        break;
+                    }
+                    self.begin(timed, tile, core, slot, time);
+                }
                 None => return,
             }
         }
@@ -60,6 +65,27 @@ impl Swarm {
         unit.order.iter().map(|it| it.2).find(|&slot| ready(slot))
     }
 
+    /// A task can be dispatched: where it needs its entry of the commit queue for that, one is free, or that of the
+    /// latest task is taken from it, which comes later.
+    fn may_begin(&mut self, timed: &mut Timed, tile: usize, slot: u16, time: u64) -> bool {
+        if self.options.commit_entry == CommitEntry::Finish || self.units[tile].commit_free > 0 {
+            return true;
+        }
+        let unit = &self.units[tile];
+        let timestamp = unit.slots[slot as usize].task.timestamp;
+        let next = VirtualTime::new(timestamp, self.dispatches + 1);
+        let running = unit.cores.iter().filter_map(|&core| match self.cores[core as usize].role {
+            Role::Busy(slot) => Some((unit.slots[slot as usize].time, slot)),
+            Role::Idle | Role::Draining | Role::Job => None,
+        });
+        let latest = unit.finished.iter().copied().chain(running).max();
+        let Some((_, victim)) = latest.filter(|latest| latest.0 > next) else { return false };
+        self.marks.insert("entry of the commit queue taken from a later task");
+        let _: Toll = self.abort(timed, &[(tile, victim)], Cause::Resource, time);
+        self.units[tile].commit_free > 0
+            && self.units[tile].slots[slot as usize].phase == Phase::Idle
+    }
+
     /// A core begins to run a task.
     fn begin(&mut self, timed: &mut Timed, tile: usize, core: u32, slot: u16, time: u64) {
         self.dispatches += 1;
@@ -78,6 +104,10 @@ impl Swarm {
         it.time = VirtualTime::new(it.task.timestamp, self.dispatches);
         (it.core, it.entry, it.begun) = (core, entry, time);
         let (virtual_time, held) = (it.time, it.excepted);
+        if self.options.commit_entry == CommitEntry::Dequeue {
+            it.queued = true;
+            unit.commit_free -= 1;
+        }
         let of = &mut self.cores[core as usize];
         of.role = Role::Busy(slot);
         of.starts = true;

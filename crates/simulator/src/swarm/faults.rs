@@ -33,7 +33,7 @@ pub(super) static FREED: Fault =
     fault("swarm-freed", "what a task frees is handed out again after its commit only");
 
 /// All of them.
-pub static TASK_FAULTS: [&Fault; 10] = [
+pub static FAULTS: &[&Fault] = &[
     &TILE,
     &CANARY,
     &STICKY,

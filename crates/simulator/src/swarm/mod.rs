@@ -34,10 +34,11 @@ mod run;
 mod sets;
 mod time;
 mod unit;
+mod verdict;
 
 pub use body::Hardware;
 pub(crate) use chip::Swarm;
-pub use chip::{Aborts, Place, SetKind, TaskOptions};
+pub use chip::{Aborts, Canary, CommitEntry, Place, SetKind, TaskOptions};
 pub use counts::{Cause, TaskCounts};
-pub use faults::TASK_FAULTS;
-pub use run::TaskVerdict;
+pub use faults::FAULTS as TASK_FAULTS;
+pub use verdict::TaskVerdict;

@@ -1,7 +1,7 @@
 //! A run of tasks: its cores, and the coroutines of the executions.
 
 use super::body::Hardware;
-use super::chip::{Swarm, TaskOptions};
+use super::chip::{Blocks, Given, Swarm, TaskOptions};
 use crate::Sim;
 use crate::fibre::{Fibre, obtain_stack, take_apart};
 use crate::host::Host;
@@ -9,37 +9,12 @@ use crate::outcome::Outcome;
 use crate::run::Run;
 use crate::state::State;
 use crate::timed::Post;
-use chiliad_machine::tasks::{LinePool, Program, Task, Violation};
+use chiliad_machine::tasks::{LinePool, Program, Task};
 use corosensei::Coroutine;
 use corosensei::stack::DefaultStack;
 use std::cell::RefCell;
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
-
-/// Why a run of tasks ended before they had all committed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum TaskVerdict {
-    /// A task that was not speculative broke a rule.
-    Violation(Violation),
-    /// A task did what no task may do, such as to park.
-    Forbidden(&'static str),
-    /// What is named let an access pass that conflicts with a later task's.
-    Unsound(&'static str),
-    /// Tasks wait for each other.
-    Stuck,
-}
-
-impl fmt::Display for TaskVerdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Violation(violation) => violation.fmt(f),
-            Self::Forbidden(what) => write!(f, "forbidden in a task: {what}"),
-            Self::Unsound(who) => write!(f, "unsound: the {who} let a conflict pass"),
-            Self::Stuck => f.write_str("stuck: no task has begun or committed for long"),
-        }
-    }
-}
 
 impl Run {
     /// Runs `program` on the task units of the run's machine, from the tasks `first` on until all have committed, on so
@@ -61,9 +36,19 @@ impl Run {
         let began = Instant::now();
         state.begin_time();
         let timed = state.timed().expect("a machine with task units is timed");
-        let machine = &timed.borrow().machine.clone();
-        let what = machine.tasks.expect("a machine with task units");
-        let mut units = Swarm::new(state, &mut timed.borrow_mut(), what, options, pool);
+        let what = timed.borrow().machine.tasks.expect("a machine with task units");
+        let pool: *const (dyn Blocks + '_) = pool;
+        // SAFETY: only the lifetime changes: no task runs after this call, and the pool is borrowed for it.
+        let pool: *const dyn Blocks = unsafe { std::mem::transmute(pool) };
+        let given = Given {
+            what,
+            options,
+            pool,
+            start: state.region.start().expect("a run has memory"),
+            seed: state.config.seed,
+            fault: state.config.fault,
+        };
+        let mut units = Swarm::new(&mut timed.borrow_mut(), given);
         for &task in first {
             let tile = units.target(&task);
             units.put(tile, task);

@@ -1,6 +1,6 @@
 //! The task unit of a tile: its queues, and the speculative state of its tasks.
 
-use super::sets::Sets;
+use super::sets::{ByLine, Sets};
 use super::time::VirtualTime;
 use chiliad_machine::tasks::{CHILDREN_MAX, Task};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -65,7 +65,7 @@ pub(super) struct Slot {
     /// It met what no finished run would have shown it: it runs when it is the earliest of all.
     pub(super) excepted: bool,
     /// It is about to be aborted (1), or squashed (2).
-    pub(super) doomed: u8,
+    pub(super) fate: u8,
     pub(super) accesses: u32,
     /// Words that it overwrote, by their offsets, and what they held, the oldest first.
     pub(super) undo: Vec<(usize, u64)>,
@@ -78,8 +78,8 @@ pub(super) struct Slot {
     pub(super) ran: u64,
 }
 
-/// A block of tracked memory.
-pub(super) type Block = std::ptr::NonNull<crate::word::SimWord>;
+/// A block of tracked memory, by its first byte.
+pub(super) type Block = std::ptr::NonNull<u8>;
 
 impl Slot {
     /// A place without a task.
@@ -101,7 +101,7 @@ impl Slot {
             queued: false,
             irrevocable: false,
             excepted: false,
-            doomed: 0,
+            fate: 0,
             accesses: 0,
             undo: Vec::new(),
             obtained: Vec::new(),
@@ -129,7 +129,7 @@ impl Slot {
         self.children = [None; CHILDREN_MAX];
         (self.enqueued, self.pending, self.refused) = (0, 0, 0);
         (self.queued, self.irrevocable) = (false, false);
-        (self.doomed, self.accesses) = (0, 0);
+        (self.fate, self.accesses) = (0, 0);
         (self.waited, self.ran) = (0, 0);
         self.undo.clear();
         self.obtained.clear();
@@ -172,6 +172,8 @@ pub(super) struct Unit {
     pub(super) spilled: BTreeMap<(u64, u64), Task>,
     /// By set of the second cache: the greatest virtual time of those that installed its lines.
     pub(super) canaries: Vec<VirtualTime>,
+    /// By line of the second cache: that of whoever installed it, where canaries are the lines'.
+    pub(super) line_canaries: ByLine<VirtualTime>,
     /// A core takes tasks to memory or brings them back.
     pub(super) job: bool,
 }
@@ -202,6 +204,7 @@ impl Unit {
             waiting: VecDeque::new(),
             spilled: BTreeMap::new(),
             canaries: vec![VirtualTime::ZERO; canaries],
+            line_canaries: ByLine::default(),
             job: false,
         }
     }

@@ -7,8 +7,6 @@
 //!
 //! Only what lies in the window counts, of an attempt that crosses its edge the part within.
 
-use crate::state::State;
-
 /// Cycles of the workers that were measured, within the window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CoreTime {
@@ -152,22 +150,6 @@ impl Books {
             time.idle += self.clip(it.mark, now).saturating_sub(it.waited);
         }
         time
-    }
-}
-
-/// What [`crate::Outcome::core_time`] counts begins now, and all before is forgotten. Without a timed run, nothing happens.
-pub fn begin_core_time() {
-    let state = State::current();
-    if state.timed().is_some() {
-        state.books.borrow_mut().begin(state.time.get());
-    }
-}
-
-/// What [`crate::Outcome::core_time`] counts ends now.
-pub fn end_core_time() {
-    let state = State::current();
-    if state.timed().is_some() {
-        state.books.borrow_mut().end(state.time.get());
     }
 }
 

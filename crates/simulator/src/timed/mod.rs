@@ -45,8 +45,9 @@ mod wheel;
 
 pub(crate) use core::{Access, Effect, Post, Tracked, perform};
 pub(crate) use core_time::Books;
-pub use core_time::{CoreTime, begin_core_time, end_core_time};
+pub use core_time::CoreTime;
 pub(crate) use home::Timed;
 pub use home::Timings;
 pub(crate) use network::Load;
+pub use run::{begin_core_time, end_core_time};
 pub(crate) use timeshare::Timeshare;

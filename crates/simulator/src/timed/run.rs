@@ -13,6 +13,22 @@ use chiliad_machine::{Cost, Machine, Native, Ticks, Woken, WorkerId};
 use std::cell::RefCell;
 use std::time::Instant;
 
+/// What [`crate::Outcome::core_time`] counts begins now, and all before is forgotten. Without a timed run, nothing happens.
+pub fn begin_core_time() {
+    let state = State::current();
+    if state.timed().is_some() {
+        state.books.borrow_mut().begin(state.time.get());
+    }
+}
+
+/// What [`crate::Outcome::core_time`] counts ends now.
+pub fn end_core_time() {
+    let state = State::current();
+    if state.timed().is_some() {
+        state.books.borrow_mut().end(state.time.get());
+    }
+}
+
 impl State {
     /// The parts that take time, in a timed run.
     #[inline]

@@ -94,3 +94,12 @@ pub fn complete(
 pub fn child<T: Tasks>(tasks: &T, function: u16, timestamp: u64, words: &[u64]) {
     tasks.enqueue(FunctionId(function), timestamp, words, None);
 }
+
+/// A hundred lines and more at each of so many homes, each by its first word: neighbours have neighbouring homes, and the first
+/// is at home on tile 0.
+pub fn lines_at(run: &Run, tiles: usize) -> Vec<&'static SimWord> {
+    let all = words(run, 130 * tiles);
+    let home = |word: &SimWord| Sim::address(std::ptr::from_ref(word).cast()) / 64;
+    let skip = run.outside(|| (0..tiles).find(|&it| home(&all[it * 8]) % tiles as u64 == 0));
+    all.iter().step_by(8).skip(skip.expect("one of them")).collect()
+}

@@ -5,7 +5,8 @@ use chiliad_machine::tasks::{FunctionId, LinePool, Program, Serial, Task, Tasks,
 use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_simulator::description::{Cache, Description, TaskUnits};
 use chiliad_simulator::{
-    Aborts, Outcome, Place, Run, SetKind, Sim, SimWord, TASK_FAULTS, TaskOptions,
+    Aborts, Canary, CommitEntry, Outcome, Place, Run, SetKind, Sim, SimWord, TASK_FAULTS,
+    TaskOptions,
 };
 use std::collections::BTreeSet;
 
@@ -150,6 +151,8 @@ fn machine(seed: u64) -> (Description, usize, TaskOptions) {
     let options = TaskOptions {
         sets: if draw(9, 2) == 0 { SetKind::Precise } else { SetKind::Bloom },
         aborts: if draw(10, 4) == 0 { Aborts::All } else { Aborts::Selective },
+        canary: if draw(12, 3) == 0 { Canary::Line } else { Canary::Set },
+        commit_entry: if draw(13, 3) == 0 { CommitEntry::Dequeue } else { CommitEntry::Finish },
         place: if draw(11, 3) == 0 { Place::Hint } else { Place::Random },
         ..TaskOptions::default()
     };
