@@ -316,7 +316,8 @@ fn a_thread_that_ends_may_still_wait_for_the_disk() {
     let items: Table<u64, Item> = db.create_table("items").unwrap();
     let last = Last(db.clone(), items);
     std::thread::spawn(move || EARLY.with_borrow_mut(|early| *early = Some(last))).join().unwrap();
-    let left = Database::open(common::killed(&path)).unwrap();
+    let copy = common::killed(&path);
+    let left = Database::open(&copy).unwrap();
     assert_eq!(all(&left, &left.table("items").unwrap()).len(), 1);
     assert_eq!(all(&db, &items).len(), 1);
 }

@@ -14,10 +14,13 @@ use core::time::Duration;
 /// Time between two looks at the log of a running server: each may cost a reader of its own. In runs that explore,
 /// shorter.
 const LOOK: Duration = Duration::from_secs(10);
-const LOOK_EXPLORING: Duration = Duration::from_micros(500);
+const LOOK_EXPLORING: Duration = Duration::from_millis(3);
 
 /// How long a log may show less than was read in runs that explore, whose servers are given no patience.
-const PATIENCE_EXPLORING: Duration = Duration::from_millis(3);
+const PATIENCE_EXPLORING: Duration = Duration::from_millis(1);
+
+/// Looks in a row, within that time, that must find less: what a log says of its bounds may be old.
+const DOUBTS: u32 = 10;
 
 /// An objection to the log.
 pub enum Objection {
@@ -119,14 +122,14 @@ pub struct Watch {
     /// When it looked last, where the log went on then, and the checksum of the record before.
     looked: Ticks,
     knew: (Position, u32),
-    /// Since when the log has shown less than was read.
-    doubted: Option<Ticks>,
+    /// Looks in a row at which the log has shown less than was read.
+    doubts: u32,
 }
 
 impl Watch {
     /// Of the log of this identity, which was looked at just now.
     pub fn new<M: Machine>(identity: u128) -> Self {
-        Self { identity, looked: M::now(), knew: (1, 0), doubted: None }
+        Self { identity, looked: M::now(), knew: (1, 0), doubts: 0 }
     }
 
     /// Looks again, if it is time to: whether the log is still the one, has all that was read, up to `next`, and has the
@@ -145,6 +148,7 @@ impl Watch {
             true => (LOOK_EXPLORING, PATIENCE_EXPLORING),
             false => (LOOK, patience),
         };
+        let between = if self.doubts > 0 { patience / DOUBTS } else { between };
         let now = M::now();
         if now.saturating_sub(self.looked) < ticks::<M>(between) {
             return Ok(());
@@ -152,16 +156,15 @@ impl Watch {
         self.looked = now;
         match self.compare::<M>(log, next) {
             Ok(()) => {
-                self.doubted = None;
+                self.doubts = 0;
                 self.knew = (next, checksum);
             }
             Err(Objection::Stays(error)) => return Err(error),
             // Reads say so, as long as it lasts.
             Err(Objection::Unreachable(_)) => {}
             Err(Objection::MayPass(error)) => {
-                let since = *self.doubted.get_or_insert(now);
-                let is_over = now - since >= ticks::<M>(patience);
-                if is_over && !M::fault(&SHORTER_LOG_AWAITED) {
+                self.doubts += 1;
+                if self.doubts > DOUBTS && !M::fault(&SHORTER_LOG_AWAITED) {
                     return Err(error);
                 }
             }

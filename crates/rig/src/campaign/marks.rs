@@ -96,12 +96,21 @@ const EXPECTED_ON_DISKS: &[&str] = &[
 const EXPECTED_IN_WORLDS: &[&str] = &[
     "began with a checkpoint",
     "began with another server's checkpoint",
+    "broken log refused",
     "checkpoint published",
-    "deception noticed",
     "host crashed",
     "host paused",
+    "log emptied",
+    "log full",
+    "log made anew",
+    "log overwritten",
+    "log replaced by a copy",
+    "log rolled back",
     "log's leader lost",
+    "read while the log is full",
+    "record damaged",
     "server cut off",
+    "servers noticed that they differ",
     "table dropped beside writers",
 ];
 

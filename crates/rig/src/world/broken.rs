@@ -4,10 +4,13 @@
 //! see. Where the log breaks a promise in a way that a running server need not come across, somebody must learn that two
 //! servers differ, if they do.
 
-use super::common::Common;
-use chiliad_machine::Machine;
+use super::common::{Common, Place};
+use chiliad_machine::{Machine, Ticks};
 use chiliad_simulator::Sim;
 use chiliad_workload::random::Random;
+
+/// A server looks at its log as often as this, however idle it is and whatever it is cut off from.
+const LOOKED_BY: Ticks = 40_000;
 
 /// A way in which the log breaks its promises.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,8 +85,7 @@ pub(super) fn perform(common: &Common, how: Break) {
         }
         Break::Overwrite { percent } => {
             common.log.overwrite(kept(percent));
-            // One that has not read all of it may take the rest for good.
-            (kept(percent) < extent.end).then_some(extent.end)
+            Some(kept(percent) + 1)
         }
     };
     Sim::mark(match how {
@@ -95,10 +97,15 @@ pub(super) fn perform(common: &Common, how: Break) {
         Break::RollBack { .. } => "log rolled back",
         Break::Overwrite { .. } => "log overwritten",
     });
+    // Records are compared with one that was read some time ago.
+    let has_read = |place: &Place| match how {
+        Break::Overwrite { .. } => place.read_by(Sim::now().saturating_sub(LOOKED_BY)),
+        _ => place.next.get(),
+    };
+    let notices =
+        |place: &Place| place.is_up.get() && read.is_some_and(|read| has_read(place) >= read);
     let places = common.places.iter().enumerate();
-    let notice = places
-        .filter(|(_, place)| place.is_up.get() && read.is_some_and(|read| place.next.get() >= read))
-        .map(|(server, _)| server);
+    let notice = places.filter(|(_, place)| notices(place)).map(|(server, _)| server);
     common.must_notice.borrow_mut().extend(notice);
     common.is_broken.set(true);
 }

@@ -16,7 +16,7 @@ const LOOK: Ticks = 100;
 /// How long it may take, once the world is healed, until it is noticed that the log broke its promises: until somebody has
 /// met what another one says, or each has looked at the log a few times.
 const PATIENCE: Ticks = 100_000;
-const PATIENCE_OF_EACH: Ticks = 20_000;
+const PATIENCE_OF_EACH: Ticks = 400_000;
 
 /// Something to be done at a time.
 #[derive(Clone, Copy)]
@@ -114,8 +114,13 @@ fn give_up(common: &Common) {
     }
     let must = common.must_notice.borrow();
     if !must.is_empty() {
-        let how = common.plan.breaks();
-        verdicts.add("unnoticed", || format!("{how:?}: servers {must:?} go on"));
+        let (how, has) = (common.plan.breaks(), common.log.extent());
+        let next: Vec<_> = common.places.iter().map(|place| place.next.get()).collect();
+        verdicts.add("unnoticed", || {
+            format!(
+                "{how:?}: servers {must:?} go on; the log has {has:?}, they have read to {next:?}"
+            )
+        });
     }
 }
 
@@ -163,6 +168,7 @@ fn stop(common: &Common, server: usize, power: bool) {
     place.incarnation.set(place.incarnation.get() + 1);
     place.busy.set(0);
     place.is_up.set(false);
+    place.progress.borrow_mut().clear();
     place.is_left_behind.set(false);
     common.must_notice.borrow_mut().remove(&server);
     let before = place.disk.borrow().clone();

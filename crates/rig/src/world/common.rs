@@ -39,6 +39,8 @@ pub(super) struct Place {
     /// Its label and digest, and the position after what it has read, as of its last look at the log.
     pub head: Cell<(u64, u64)>,
     pub next: Cell<Position>,
+    /// That position as time went by, since it has joined.
+    pub progress: RefCell<Vec<(Ticks, Position)>>,
     /// Its clients that are at work, and one while it is joining.
     pub busy: Cell<usize>,
     /// Transactions that each client has still to run.
@@ -48,6 +50,12 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// The position after what it had read at a time.
+    pub fn read_by(&self, time: Ticks) -> Position {
+        let progress = self.progress.borrow();
+        progress.iter().rev().find(|(at, _)| *at <= time).map_or(0, |(_, next)| *next)
+    }
+
     /// The server, which has joined.
     pub fn server(&self) -> Hyder<Sim> {
         let hyder = self.hyder.borrow();

@@ -175,8 +175,10 @@ fn background(common: &Rc<Common>, server: usize) -> Vec<Core> {
         while !common.is_closing.get() && !stopping() {
             Sim::park_until(Sim::now() + common.plan.tick);
             hyder.tick();
-            common.places[server].head.set(hyder.digest());
-            common.places[server].next.set(hyder.position());
+            let (place, next) = (&common.places[server], hyder.position());
+            place.head.set(hyder.digest());
+            place.next.set(next);
+            place.progress.borrow_mut().push((Sim::now(), next));
             if let Some(error) = hyder.log_failure()
                 && !common.was_left_behind(server, &error)
             {

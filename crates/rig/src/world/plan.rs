@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 /// Events after which a world makes no progress any more: many times what it takes.
-const EVENTS_MAX: u64 = 8_000_000;
+const EVENTS_MAX: u64 = 20_000_000;
 
 /// Transactions of all clients, about.
 const TRANSACTIONS: u32 = 120;

@@ -114,6 +114,7 @@ impl<'a> Story<'a> {
             is_up: Cell::new(true),
             head: Cell::new((0, 0)),
             next: Cell::new(0),
+            progress: RefCell::default(),
             busy: Cell::new(0),
             left: RefCell::new(vec![plan.transactions; plan.clients]),
             is_left_behind: Cell::new(false),
