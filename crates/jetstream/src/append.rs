@@ -1,7 +1,8 @@
 //! Appending: the records of a call are under way together, and each is sent again under its own id until it is
 //! acknowledged.
 
-use crate::client::{ACKNOWLEDGEMENT, Client, PAUSE};
+use crate::client::Client;
+use crate::connection::{ACKNOWLEDGEMENT, PAUSE};
 use crate::error::of_server;
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::{PublishAckFuture, PublishError, PublishErrorKind};

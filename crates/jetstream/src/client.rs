@@ -1,6 +1,7 @@
 //! What the calls of one log share: the connection, the stream, and what is known of it.
 
 use crate::address::Address;
+use crate::connection::{ANSWER, PAUSE, is_led};
 use crate::error::of_server;
 use crate::known::Known;
 use crate::leave::Fruitless;
@@ -11,15 +12,7 @@ use async_nats::jetstream::{Context, ErrorCode};
 use chiliad_machine::shared_log::{Position, SharedLogError};
 use std::future::IntoFuture;
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
 use tokio::time::Instant;
-
-/// How long an acknowledgement may take before the record is sent again.
-pub const ACKNOWLEDGEMENT: Duration = Duration::from_secs(2);
-/// How long the answer to a question may take before it is asked again. Where a server was lost, nobody answers.
-pub const ANSWER: Duration = Duration::from_secs(1);
-/// The pause before an attempt is repeated that was refused at once.
-pub const PAUSE: Duration = Duration::from_millis(100);
 
 /// The connection to the servers of a log.
 pub struct Client {
@@ -136,11 +129,4 @@ impl Client {
             self.address.tried()
         ))
     }
-}
-
-/// Whether the answer is the leader's. A server that is not one of a cluster leads its streams.
-pub fn is_led(info: &Info) -> bool {
-    info.cluster
-        .as_ref()
-        .is_none_or(|cluster| cluster.leader.as_ref().is_some_and(|it| !it.is_empty()))
 }

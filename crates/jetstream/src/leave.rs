@@ -1,8 +1,7 @@
 //! Leaves a server that a client still reaches and the others do not: the connection is well, and nothing comes of it.
 
 use crate::address::Address;
-use crate::client::is_led;
-use crate::open::{connect, context, leader_first};
+use crate::connection::{connect, context, is_led, leader_first};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;

@@ -17,6 +17,7 @@ struct Page;
 mod address;
 mod append;
 mod client;
+mod connection;
 mod error;
 mod known;
 mod leave;

@@ -3,7 +3,8 @@
 //! The consumer is of the simplest kind: it lives on one server, in memory, acknowledges nothing, and is made anew
 //! whenever anything about it is odd. What it delivers is believed only if it is the next record of our own subject.
 
-use crate::client::{ANSWER, Client, PAUSE, is_led};
+use crate::client::Client;
+use crate::connection::{ANSWER, PAUSE, is_led};
 use async_nats::jetstream;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
 use bytes::Bytes;
