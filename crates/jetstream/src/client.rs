@@ -23,6 +23,8 @@ pub struct Client {
     pub context: Context,
     /// For everything else: it waits for each answer.
     pub stream: Stream<()>,
+    /// For making consumers: those who make them say for how long they wait.
+    pub consumers: Stream<()>,
     /// The subject of its records. It holds the number drawn when the stream was made: what is sent to a stream that
     /// is gone is not stored in another of the same name.
     pub subject: String,

@@ -35,9 +35,14 @@ pub async fn open(address: Address, options: Options) -> Result<Client, OpenErro
     }
     let context = context(&nats);
     settings::check(&info, &options)?;
-    let mut asking = context.clone();
+    let (mut asking, mut making) = (context.clone(), context.clone());
     asking.set_timeout(ANSWER);
+    making.set_timeout(options.deadline);
     let stream = asking
+        .get_stream_no_info(&address.stream)
+        .await
+        .map_err(|error| OpenError::Invalid(error.to_string()))?;
+    let consumers = making
         .get_stream_no_info(&address.stream)
         .await
         .map_err(|error| OpenError::Invalid(error.to_string()))?;
@@ -56,6 +61,7 @@ pub async fn open(address: Address, options: Options) -> Result<Client, OpenErro
         nats,
         context,
         stream,
+        consumers,
     })
 }
 

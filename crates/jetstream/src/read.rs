@@ -30,6 +30,9 @@ const INSISTENCE: Duration = Duration::from_secs(3);
 /// Failures before a log counts as out of reach. A kept consumer may have ended, and a new one is not yet heard of by
 /// all servers when the first answers.
 const FAILURES_MIN: usize = 3;
+/// How often the time that a consumer may take to be made is doubled after a failure: where servers are slow, one that is
+/// given up too early burdens them, and so does the next.
+const PATIENCE_DOUBLINGS: usize = 3;
 /// Consumers in a row that begin with a later record than the one asked for, before that record counts as lost.
 const GAPS_MAX: usize = 3;
 
@@ -90,7 +93,9 @@ pub async fn read(
     loop {
         let reader = match kept.take() {
             Some(reader) => Ok(reader),
-            None => Reader::new(&client, from).await,
+            None => {
+                Reader::new(&client, from, ANSWER * (1 << failures.min(PATIENCE_DOUBLINGS))).await
+            }
         };
         let failure = match reader {
             Err(broken) => broken,
@@ -128,13 +133,14 @@ pub async fn read(
 }
 
 impl Reader {
-    async fn new(client: &Client, from: Position) -> Result<Self, Broken> {
+    /// A consumer that is there within `patience`.
+    async fn new(client: &Client, from: Position, patience: Duration) -> Result<Self, Broken> {
         match client.seen().await {
             Ok(info) => not_trimmed(client, from, &info)?,
             Err(SharedLogError::Unavailable(failure)) => return Err(Broken::Again(failure)),
             Err(error) => return Err(Broken::For(error)),
         }
-        let made = tokio::time::timeout(ANSWER, Self::consume(client, from)).await;
+        let made = tokio::time::timeout(patience, Self::consume(client, from)).await;
         let messages = match made {
             Ok(Ok(messages)) => messages,
             Ok(Err(failure)) => return Err(Broken::Again(failure)),
@@ -153,7 +159,7 @@ impl Reader {
             ..pull::Config::default()
         };
         let consumer = client
-            .stream
+            .consumers
             .create_consumer(config)
             .await
             .map_err(|error| format!("no consumer: {error}"))?;
