@@ -50,6 +50,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "chiliad-engine",
             "chiliad-hyder",
             "chiliad-shared-log",
+            "chiliad-swarm",
             "chiliad-workload",
             "chiliad-checker",
         ],
