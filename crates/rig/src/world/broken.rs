@@ -10,7 +10,7 @@ use chiliad_simulator::Sim;
 use chiliad_workload::random::Random;
 
 /// A server looks at its log as often as this, however idle it is and whatever it is cut off from.
-const LOOKED_BY: Ticks = 40_000;
+const LOOKED_BY: Ticks = 80_000;
 
 /// A way in which the log breaks its promises.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -97,14 +97,9 @@ impl Common {
 
     /// Something went wrong on a server that is not the log's.
     pub fn complain(&self, server: usize, doing: &str, error: &Error) {
-        let is_noticed = matches!(error, Error::Diverged { .. } | Error::LogRefused { .. });
-        if self.is_broken.get() && is_noticed {
-            Sim::mark(match error {
-                Error::Diverged { .. } => "servers noticed that they differ",
-                _ => "broken log refused",
-            });
-            self.is_noticed.set(true);
-            self.must_notice.borrow_mut().remove(&server);
+        if self.is_broken.get() {
+            // What else goes wrong then is the log's doing: a server may have begun with what is left of it.
+            self.notices(server, error);
             return;
         }
         let name = match error {
@@ -113,6 +108,17 @@ impl Common {
             _ => "failed",
         };
         self.verdicts.borrow_mut().add(name, || format!("server {server}, {doing}: {error}"));
+    }
+
+    /// Notes that a server has noticed that the log broke its promises, if it has failed by that.
+    fn notices(&self, server: usize, error: &Error) {
+        Sim::mark(match error {
+            Error::Diverged { .. } => "servers noticed that they differ",
+            Error::LogRefused { .. } => "broken log refused",
+            _ => return,
+        });
+        self.is_noticed.set(true);
+        self.must_notice.borrow_mut().remove(&server);
     }
 
     /// Notes that a server has failed because the log was trimmed beyond what it had read, or was full, if that is why.

@@ -58,7 +58,9 @@ pub(super) fn join_somehow(
     disk: &RefCell<FaultyDisk>,
 ) -> Result<Hyder<Sim>> {
     let mut refused = None;
-    for _ in 0..JOINS_MAX {
+    let mut tries = 0;
+    while tries < JOINS_MAX && !stopping() {
+        tries += 1;
         let own = disk.borrow().clone();
         if own.file_names().iter().any(|name| !name.ends_with("new")) {
             Sim::mark("began with a checkpoint");
@@ -67,7 +69,9 @@ pub(super) fn join_somehow(
             // It may show more in a moment.
             Err(error @ (Error::LogRefused { .. } | Error::Data(_))) => refused = Some(error),
             // It has been trimmed since it was looked at.
-            Err(error) if is_left_behind(&error) || is_full(&error) => refused = Some(error),
+            Err(error) if is_left_behind(&error) => refused = Some(error),
+            // It is given room in the end.
+            Err(error) if is_full(&error) => tries -= 1,
             joined => return joined,
         }
         let needed = common.log.extent().start;
@@ -178,7 +182,9 @@ fn background(common: &Rc<Common>, server: usize) -> Vec<Core> {
             let (place, next) = (&common.places[server], hyder.position());
             place.head.set(hyder.digest());
             place.next.set(next);
-            place.progress.borrow_mut().push((Sim::now(), next));
+            // Before the borrow: others run meanwhile.
+            let now = Sim::now();
+            place.progress.borrow_mut().push((now, next));
             if let Some(error) = hyder.log_failure()
                 && !common.was_left_behind(server, &error)
             {
