@@ -6,22 +6,18 @@
 
 use super::fields::{FOUND, Fields, quoted};
 use super::found::{CORES_MAX, Found};
-use super::units;
+use super::tiles;
+use super::units::{self, CYCLES_MAX};
 use chiliad_host::Stop;
 use chiliad_machine::{Cost, LINE_BYTES};
 use chiliad_simulator::description::{
-    Background, Cache, Coherence, Description, Homes, Memory, Network, PRICE_BITS, Slack, Tiles,
-    Waiting,
+    Background, Cache, Coherence, Description, Homes, Memory, Network, PRICE_BITS, Slack, Waiting,
 };
 use std::fmt::Write;
 use toml::Table;
 
-/// The most that a latency counts in cycles.
-const CYCLES_MAX: u32 = 1_000_000;
 /// The furthest that a core may run ahead, in cycles.
 const SLACK_MAX: u32 = 10_000;
-/// The most cores of a tile.
-const TILE_CORES_MAX: u32 = 64;
 /// The accepted slices of time, as [`units::cycles_of`] reads them.
 const SLICE: &str = "a time of at most 1,000,000,000 cycles, such as \"1ms\"";
 /// The least and the most instructions of a unit of work.
@@ -69,7 +65,8 @@ pub fn read(file: &str, text: &str, found: &Found) -> Result<Machine, Stop> {
         Network::Mesh { .. } => 1,
         Network::Sockets { cores_per_socket, .. } => cores_per_socket,
     };
-    let tiles = tiles(&fields, cores_max, network, second.is_some())?;
+    let tiles = tiles::read(&fields, cores_max, network, second.is_some())?;
+    let tasks = tiles::read_tasks(&fields, cores_max, tiles)?;
     let description = Description {
         name,
         about,
@@ -77,7 +74,7 @@ pub fn read(file: &str, text: &str, found: &Found) -> Result<Machine, Stop> {
         hertz,
         cores_max,
         tiles,
-        tasks: None,
+        tasks,
         first: cache(&first, 1, found.first.map(|it| (it.bytes, it.ways)))?,
         second: second
             .as_ref()
@@ -159,31 +156,6 @@ fn network(
         between_cycles: fields.whole("between_cycles", 1..=CYCLES_MAX)?,
         bytes_per_cycle: (link / hertz as f64).round().clamp(1.0, 1e6) as u32,
     })
-}
-
-/// Tiles of several cores, where the file has them.
-fn tiles(
-    fields: &Fields<'_>,
-    cores: u32,
-    network: Network,
-    has_second: bool,
-) -> Result<Option<Tiles>, Stop> {
-    let Some(tiles) = fields.table_if("tiles")? else { return Ok(None) };
-    if matches!(network, Network::Sockets { .. }) {
-        let problem = "sockets have no tiles of several cores";
-        return Err(fields.refuse("tiles", problem, "with network.kind = \"mesh\""));
-    }
-    if !has_second {
-        let problem = "the cores of a tile share a second cache, and there is none";
-        return Err(fields.refuse("tiles", problem, "with a table l2"));
-    }
-    let of = tiles.whole("cores", 1..=TILE_CORES_MAX)?;
-    if !cores.is_multiple_of(of) {
-        let problem = format!("{cores} cores make no tiles of {of}");
-        return Err(tiles.refuse("cores", &problem, "a divisor of `cores`"));
-    }
-    tiles.done()?;
-    Ok(Some(Tiles { cores: of }))
 }
 
 fn memory(fields: Fields<'_>, hertz: u64) -> Result<Memory, Stop> {
@@ -281,8 +253,8 @@ pub fn write(machine: &Machine) -> String {
         let size = units::shown_size(cache.bytes * u64::from(slices));
         format!("size = \"{size}\"\nways = {}\ncycles = {}", cache.ways, cache.cycles)
     };
-    if let Some(Tiles { cores }) = it.tiles {
-        put(format!("\n[tiles]\ncores = {cores}"));
+    for table in tiles::write(it) {
+        put(table);
     }
     put(format!("\n[l1]\n{}", cache(&it.first, 1)));
     if let Some(second) = &it.second {

@@ -5,6 +5,7 @@
 mod fields;
 pub mod file;
 pub mod found;
+mod tiles;
 mod units;
 
 use chiliad_host::Stop;

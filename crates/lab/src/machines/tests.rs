@@ -68,6 +68,7 @@ fn units_become_cycles() {
     assert_eq!((it.first.bytes, it.shared.bytes), (32 << 10, 512 << 10));
     let it = file::read("it", TILED, &Found::default()).expect("sound").description;
     assert_eq!((it.memory.cycles, it.cores_per_tile()), (120, 4));
+    assert_eq!(it.tasks, Some(chiliad_simulator::description::TaskUnits::YAN));
     let it = file::read("it", GOOD, &Found::default()).expect("sound").description;
     assert_eq!(it.memory.cycles, 240);
     assert_eq!(it.shared.bytes, 3 << 20);
@@ -140,6 +141,43 @@ fn bad_tiles_get_a_line() {
     ];
     for (text, line, other, expected) in cases {
         let said = refusal(&with(text, line, other));
+        assert!(said.starts_with(&format!("it.toml: {expected}")), "{other}: {said}");
+        assert!(said.contains("; accepted: ") && !said.contains('\n'), "{said}");
+    }
+}
+
+#[test]
+fn bad_task_units_get_a_line() {
+    let cases = [
+        ("queue = 64", "queue = 0", "tasks.queue: 0 is not one; accepted: a whole number from 1"),
+        (
+            "queue = 64",
+            "queue = 1",
+            "tasks.queue: 4 entries a tile: the task of each core keeps one",
+        ),
+        ("commit_queue = 16", "commit_queue = 0", "tasks.commit_queue: 0 is not one"),
+        ("commit_queue = 16", "commit_queue = 32", "tasks.commit_queue: 132 tasks of a tile that"),
+        ("children = 8", "children = 0", "tasks.children: 0 is not one; accepted: a whole number"),
+        ("children = 8", "children = 9", "tasks.children: 9 is not one"),
+        ("instruction_cycles = 5", "instruction_cycles = 0", "tasks.instruction_cycles: 0 is not"),
+        ("check_cycles = 5", "", "tasks.check_cycles: missing"),
+        ("gvt_period = 200", "gvt_period = 0", "tasks.gvt_period: 0 is not one"),
+        ("filter_bits = 2048", "filter_bits = 0", "tasks.filter_bits: 0 is not one"),
+        ("filter_bits = 2048", "filter_bits = 1000", "tasks.filter_bits: 1000 is no power of two"),
+        ("filter_bits = 2048", "filter_bits = 64\nkind = 3", "tasks.kind: unknown field"),
+        ("[tiles]\ncores = 4", "", "tasks: task units are the tiles', whose first caches write"),
+        ("[tiles]\ncores = 4", "[tiles]\ncores = 1", ""),
+    ];
+    for (line, other, expected) in cases {
+        let text = with(TILED, line, other);
+        if expected.is_empty() {
+            assert!(file::read("it.toml", &text, &Found::default()).is_ok(), "64 tiles are taken");
+            let more = with(&text, "cores = 64", "cores = 65");
+            let said = refusal(&more);
+            assert!(said.starts_with("it.toml: tasks: 65 tiles with task units"), "{said}");
+            continue;
+        }
+        let said = refusal(&text);
         assert!(said.starts_with(&format!("it.toml: {expected}")), "{other}: {said}");
         assert!(said.contains("; accepted: ") && !said.contains('\n'), "{said}");
     }

@@ -1,5 +1,8 @@
 //! Numbers with their units, as machine files have them: read and written.
 
+/// The most that a latency counts in cycles.
+pub const CYCLES_MAX: u32 = 1_000_000;
+
 const CLOCK_UNITS: [(&str, f64); 3] = [("GHz", 1e9), ("MHz", 1e6), ("kHz", 1e3)];
 const RATE_UNITS: [(&str, f64); 3] = [("TB/s", 1e12), ("GB/s", 1e9), ("MB/s", 1e6)];
 const TIME_UNITS: [(&str, f64); 3] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6)];
