@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 pub mod gated_log;
+pub mod records;
 
 use chiliad::{Database, Error, Isolation, Options, Row, RunOptions, Scheme, Snapshots, Table};
 use std::hash::{DefaultHasher, Hash, Hasher};

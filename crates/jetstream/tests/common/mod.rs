@@ -5,7 +5,7 @@
 use chiliad_jetstream::{JetStream, Options};
 use chiliad_machine::shared_log::{Position, SharedLog, SharedLogError};
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,6 +22,9 @@ pub struct Servers {
     /// One cluster at a time: elections are slow enough without others.
     _turn: MutexGuard<'static, ()>,
 }
+
+/// Tests of other crates use this file, too.
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../jetstream/nats.sh");
 
 static TURN: Mutex<()> = Mutex::new(());
 
@@ -80,7 +83,7 @@ impl Servers {
 
     fn run(&self, words: &[&str]) -> Output {
         Command::new("bash")
-            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("nats.sh"))
+            .arg(SCRIPT)
             .args(words)
             .env("CHILIAD_NATS_DIR", &self.directory)
             .env("CHILIAD_NATS_SERVER", &self.program)
