@@ -2,6 +2,10 @@
 
 use crate::blocks::Block;
 use crate::collector::Collector;
+use crate::faults::{
+    GRAFTED_ON_EQUAL_KEY, INNER_CONFLICT_IGNORED, NEWEST_NOT_RAISED, RANGE_DROPPED,
+    READ_DEPENDENCE_DROPPED,
+};
 use crate::group::meld_into_one;
 use crate::intention::{Encoder, Intention, Written};
 use crate::item::{Item, Refused};
@@ -11,7 +15,8 @@ use crate::node::{Key, NodeRef, Tree};
 use crate::options::{Certifier, Group, Level, RollOptions};
 use crate::validator::{Validator, Version};
 use crate::window::Window;
-use chiliad_machine::Plain;
+use chiliad_machine::{Fault, Machine, Plain};
+use chiliad_simulator::{Config, Run, Sim};
 use chiliad_storage::{Heap, LocalHeap};
 use core::ops::Bound;
 use std::collections::VecDeque;
@@ -93,7 +98,7 @@ pub fn expected(model: &Validator, table: u32) -> Vec<Row> {
 pub type Row = (Vec<u8>, u64, Option<Vec<u8>>);
 
 /// All rows of a tree, which is checked on the way.
-fn rows(tree: Tree<Plain>, out: &mut Vec<Row>) {
+fn rows<M: Machine>(tree: Tree<M>, out: &mut Vec<Row>) {
     let Some(node) = tree.root else {
         assert_eq!((tree.height, tree.newest), (0, 0));
         return;
@@ -117,7 +122,7 @@ fn rows(tree: Tree<Plain>, out: &mut Vec<Row>) {
 }
 
 /// Nodes and values that a tree leads to.
-fn blocks(tree: Tree<Plain>) -> u64 {
+fn blocks<M: Machine>(tree: Tree<M>) -> u64 {
     tree.root.map_or(0, |node| {
         let value = u64::from(node.content().value.is_some());
         1 + value + blocks(node.left()) + blocks(node.right())
@@ -134,8 +139,8 @@ pub enum Base {
 }
 
 /// Runs the trial; returns how many have committed.
-pub fn run(shape: Shape, options: RollOptions, base: Base) -> u64 {
-    let heap = Heap::<Plain>::new(u64::MAX);
+pub fn run<M: Machine>(shape: Shape, options: RollOptions, base: Base) -> u64 {
+    let heap = Heap::<M>::new(u64::MAX);
     let maker = Maker::new(LocalHeap::new(&heap).expect("a slot"));
     let mut judge = Judge::new(maker, options);
     judge.roots = vec![Some(Tree::EMPTY); 2];
@@ -182,15 +187,15 @@ pub fn run(shape: Shape, options: RollOptions, base: Base) -> u64 {
     commits
 }
 
-type States = VecDeque<(u64, Vec<Option<Tree<Plain>>>)>;
+type States<M> = VecDeque<(u64, Vec<Option<Tree<M>>>)>;
 
-fn prepare<'b>(
-    judge: &mut Judge<Plain>,
+fn prepare<'b, M: Machine>(
+    judge: &mut Judge<M>,
     (label, bytes): &'b (u64, Vec<u8>),
     base: Base,
-    states: &States,
+    states: &States<M>,
     choices: &mut Random,
-) -> Result<Item<'b, Plain>, Refused> {
+) -> Result<Item<'b, M>, Refused> {
     let intention = Intention::decode(bytes).expect("an intention");
     let mut item = Item::new(&mut judge.maker, *label, bytes, intention, judge.options.level)?;
     if judge.options.certifier == Certifier::Meld {
@@ -210,13 +215,13 @@ fn prepare<'b>(
 }
 
 /// Decides intentions, and clears away what is left of them: what they have replaced is returned.
-fn decide(
-    judge: &mut Judge<Plain>,
+fn decide<M: Machine>(
+    judge: &mut Judge<M>,
     bytes: &[(u64, Vec<u8>)],
     base: Base,
-    states: &States,
+    states: &States<M>,
     choices: &mut Random,
-) -> (Vec<Result<(), Refused>>, Vec<Block<Plain>>) {
+) -> (Vec<Result<(), Refused>>, Vec<Block<M>>) {
     let mut items: Vec<_> =
         bytes.iter().map(|bytes| prepare(judge, bytes, base, states, choices)).collect();
     if let [Ok(first), Ok(second)] = &mut items[..] {
@@ -265,9 +270,49 @@ fn verdicts_states_and_memory_are_those_of_the_model() {
         let shape =
             Shape { seed, keys: 10 + seed % 7 * 30, zone: 3 + seed % 5 * 10, intentions: 400 };
         for (options, base) in all(Group::Off).into_iter().chain(all(Group::Exact)) {
-            let commits = run(shape, options, base);
+            let commits = run::<Plain>(shape, options, base);
             assert!((40..400).contains(&commits), "{commits} of {shape:?}");
         }
+    }
+}
+
+/// What goes wrong in a trial on a machine that watches its memory; nothing, if all goes well.
+fn wrong(
+    fault: Option<&'static Fault>,
+    seed: u64,
+    options: RollOptions,
+    base: Base,
+) -> Option<String> {
+    let shape = Shape { seed, keys: 20 + seed % 3 * 20, zone: 3 + seed % 5 * 4, intentions: 60 };
+    let mut trial = Run::new(Config { fault, stack_bytes: 1 << 20, ..Config::new(seed) });
+    trial.spawn("trial", move || _ = run::<Sim>(shape, options, base));
+    let verdict = trial.go().verdict;
+    (!verdict.is_completed()).then(|| verdict.to_string())
+}
+
+#[test]
+fn nothing_is_looked_at_that_was_freed() {
+    for seed in 1..=6 {
+        for (options, base) in all(Group::Off).into_iter().chain(all(Group::Exact)) {
+            assert_eq!(wrong(None, seed, options, base), None, "{seed} {options:?} {base:?}");
+        }
+    }
+}
+
+#[test]
+fn planted_bugs_are_told() {
+    for fault in [
+        &READ_DEPENDENCE_DROPPED,
+        &RANGE_DROPPED,
+        &NEWEST_NOT_RAISED,
+        &GRAFTED_ON_EQUAL_KEY,
+        &INNER_CONFLICT_IGNORED,
+    ] {
+        let tells = |seed| {
+            let mut ways = all(Group::Off).into_iter().chain(all(Group::Exact));
+            ways.any(|(options, base)| wrong(Some(fault), seed, options, base).is_some())
+        };
+        assert!((1..=10).any(tells), "{}", fault.name);
     }
 }
 
