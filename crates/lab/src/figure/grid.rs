@@ -214,6 +214,18 @@ mod tests {
     }
 
     #[test]
+    fn servers_have_cores_each() {
+        let figures = all(false).expect("every description parses");
+        let figure = figures.iter().find(|figure| figure.id == "hyder-e4").expect("it is there");
+        let grid = |quick| Grid { quick, cores: 2 };
+        let columns = grid(false).columns(&figure.panels[0]);
+        let line = columns.last().expect("a column").lines[0].join(" ");
+        assert!(line.ends_with("--servers 20 --cores 80"), "{line}");
+        assert_eq!(grid(false).cores_of(figure, &figure.panels[1]), 80);
+        assert_eq!(grid(true).cores_of(figure, &figure.panels[1]), 20);
+    }
+
+    #[test]
     fn simulated_machines_have_any_number_of_cores() {
         let figures = all(false).expect("every description parses");
         let figure = |id: &str| figures.iter().find(|figure| figure.id == id).expect(id);

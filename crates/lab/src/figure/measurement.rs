@@ -57,3 +57,45 @@ pub fn meld(spec: &MeldSpec, seed: u64) -> Result<Reading, Stop> {
         several => Err(Stop::Failed(format!("a point of {} ways to decide", several.len()))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Way;
+    use chiliad_driver::{Level, MeldPlan};
+
+    fn spec(ways: &[Way]) -> MeldSpec {
+        let plan = MeldPlan {
+            records: 2_000,
+            record_bytes: 8,
+            operations: 4,
+            writes: 2,
+            zone: 500,
+            theta: 0.0,
+            intentions: 640,
+            seed: 0,
+        };
+        let (level, ways) = (Level::Serializable, ways.to_vec());
+        MeldSpec { plan, level, premeld: (4, 10), ways, pipeline: 1, repeat: 1 }
+    }
+
+    #[test]
+    fn a_point_decides_in_one_way() {
+        let reading = |way| meld(&spec(&[way]), 3).expect("a reading");
+        let (base, premeld) = (reading(Way::Base), reading(Way::Premeld));
+        assert_eq!(base.abort_rate, premeld.abort_rate);
+        let costs = |reading: &Reading| reading.costs.expect("costs");
+        assert_eq!(costs(&base).zone_left, 500.0);
+        assert_eq!(costs(&premeld).zone_left, 41.0);
+        assert!(costs(&premeld).visited < costs(&base).visited);
+        assert_eq!(base.throughput, Some(1e9 / costs(&base).last_ns));
+        assert!(matches!(meld(&spec(&[Way::Base, Way::Plain]), 3), Err(Stop::Failed(_))));
+    }
+
+    #[test]
+    fn another_seed_makes_other_intentions() {
+        let refused = |seed| meld(&spec(&[Way::Window]), seed).expect("a reading").abort_rate;
+        assert_eq!(refused(1), refused(1));
+        assert_ne!(refused(1), refused(2));
+    }
+}

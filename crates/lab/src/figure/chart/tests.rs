@@ -3,20 +3,30 @@
 use super::super::describe::all;
 use super::super::measured::{Line, Point};
 use super::*;
-use crate::result::Reading;
+use crate::result::{Costs, Reading};
 use crate::spec::Price;
 use serde_json::json;
 
 /// Lines for all series of a figure's panels, at two places.
 fn lines(figure: &Figure) -> Lines {
     let run = |rate: f64| {
-        Reading::of(&json!({
+        let costs = Costs {
+            build_ns: 4.0 * rate,
+            premeld_ns: 2.0 * rate,
+            last_ns: rate,
+            all_ns: 8.0 * rate,
+            visited: 40.0,
+            made: 10.0,
+            zone_left: 51.0,
+        };
+        let measured = Reading::of(&json!({
             "throughput_tps": rate, "threads": 2, "abort_rate": 0.1, "options": {"ops": 16},
             "versions": [9, 1], "latency_us": {"p50": rate / 1e6, "p99": rate / 1e5},
             "memory_bytes": 100.0 * rate,
             "breakdown": {"useful": 0.5, "abort": 0.1, "timestamp": 0.1, "index": 0.1, "wait": 0.1,
                 "manager": 0.1},
-        }))
+        }));
+        Reading { bytes: Some(1e3 * rate), costs: Some(costs), ..measured }
     };
     let point =
         |x: f64| Point { x, label: format!("{x}"), runs: vec![run(1e6 * x), run(1.1e6 * x)] };
@@ -42,7 +52,8 @@ fn every_figure_has_a_picture() {
         for panel in &figure.panels {
             assert!(svg.contains(&format!("({}) {}", panel.id, panel.title)), "{}", figure.id);
             for series in &panel.series {
-                assert!(svg.contains(&series.name), "{}: {}", figure.id, series.name);
+                let name = series.name.replace('\'', "&apos;");
+                assert!(svg.contains(&name), "{}: {name}", figure.id);
             }
         }
         let lines = |panel: &Panel| panel.machine.is_some() && panel.kind == Kind::Lines;
