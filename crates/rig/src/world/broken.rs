@@ -5,49 +5,12 @@
 //! servers differ, if they do.
 
 use super::common::{Common, Place};
+use super::plan::Break;
 use chiliad_machine::{Machine, Ticks};
 use chiliad_simulator::Sim;
-use chiliad_workload::random::Random;
 
 /// A server looks at its log as often as this, however idle it is and whatever it is cut off from.
 const LOOKED_BY: Ticks = 80_000;
-
-/// A way in which the log breaks its promises.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Break {
-    /// A server sees another record than the others next.
-    Deceive { server: usize },
-    /// A bit of the newest record turns over.
-    Flip { bit: u64 },
-    /// All records are gone; the log may be another one then.
-    Empty { anew: bool },
-    /// The log is another one, with the same records.
-    Copy,
-    /// The newer records are gone: of a hundred, so many stay.
-    RollBack { percent: u64 },
-    /// The newer records are others: of a hundred, so many stay as they were.
-    Overwrite { percent: u64 },
-}
-
-impl Break {
-    /// Draws one that does not depend on there being two servers.
-    pub fn draw(random: &mut Random) -> Self {
-        let percent = random.range(10, 60).into();
-        match random.below(6) {
-            0 => Self::Flip { bit: random.below(4096).into() },
-            1 => Self::Empty { anew: false },
-            2 => Self::Empty { anew: true },
-            3 => Self::Copy,
-            4 => Self::RollBack { percent },
-            _ => Self::Overwrite { percent },
-        }
-    }
-
-    /// Whether servers join afterwards and append: by what they say others learn that they differ.
-    pub fn has_witness(self) -> bool {
-        matches!(self, Self::Deceive { .. } | Self::Flip { .. })
-    }
-}
 
 /// Breaks a promise of the log.
 pub(super) fn perform(common: &Common, how: Break) {

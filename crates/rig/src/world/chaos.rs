@@ -1,9 +1,9 @@
 //! Chaos, a core on a host of its own: what goes wrong, at its time; and what is done about it.
 
-use super::broken::{self, Break};
+use super::broken;
 use super::common::{Common, Place, sleep};
 use super::incarnation;
-use super::plan::Act;
+use super::plan::{Act, Break};
 use super::witness;
 use chiliad_machine::{Machine, Ticks};
 use chiliad_simulator::{LogFaults, Sim, crash, pause, spawn_during, stopping};

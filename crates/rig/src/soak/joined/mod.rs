@@ -6,7 +6,7 @@
 //! metered   a log that counts what goes through it      curve     numbers over time, and whether they grow
 //! sampler   looks at memory and log now and then
 //! work      the transactions of clients, as the checker reads them
-//! member    a server, its clients, and how it comes and goes
+//! member    a server, its clients, and how it comes and goes       fleet  all of them
 //! round     some seconds of all that, and then everybody rests, and all is judged
 //! run       round after round                           report    what comes of them
 //! ```
@@ -16,6 +16,7 @@
 //! in memory.
 
 mod curve;
+mod fleet;
 mod member;
 mod metered;
 mod order;

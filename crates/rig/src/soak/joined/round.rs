@@ -1,8 +1,8 @@
 //! A round: some seconds of work, and then everybody rests, and all is judged.
 
+use super::fleet::Fleet;
 use super::member::{Member, Pace, Shift, ended, failed, note, read_to_end};
 use super::report::Tally;
-use super::run::Fleet;
 use super::work::{Before, Client, seen};
 use chiliad::RunOptions;
 use chiliad_checker::{Header, History, Options, Recorder, check};

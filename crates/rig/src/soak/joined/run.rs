@@ -1,7 +1,7 @@
 //! Round after round.
 
+use super::fleet::Fleet;
 use super::member::Member;
-use super::metered::Appended;
 use super::order::JoinedOrder;
 use super::report::{JoinedReport, Tally};
 use super::round::Kind;
@@ -28,27 +28,6 @@ const TURN: u64 = 6;
 
 /// One more server joins when so much of the time is over, in percent: before the second half, which is looked at.
 const JOINS_AT: u32 = 40;
-
-/// The servers.
-pub struct Fleet<'a> {
-    pub order: &'a JoinedOrder<'a>,
-    pub appended: Arc<Appended>,
-    /// Those that have joined or will.
-    pub members: Vec<Member>,
-    /// It looks at all rows, between rounds.
-    pub looker: Client,
-    /// The rows when the round began.
-    pub before: Before,
-    pub begun: Instant,
-}
-
-impl Fleet<'_> {
-    /// The time between two transactions of a client.
-    pub fn period(&self) -> Duration {
-        let clients = (self.order.servers + 1) * self.order.threads;
-        Duration::from_secs_f64(clients as f64 / f64::from(self.order.rate))
-    }
-}
 
 /// Runs the soak. A signal ends it early; what came of it until then is reported, and the failure, if there was one.
 ///
