@@ -7,7 +7,7 @@ pub const SEEDS_MIN: u64 = 200;
 
 /// By workload, under schemes that track what they read. Marks are set where the branch is, by
 /// `Machine::mark`.
-const EXPECTED: [(&str, &[&str]); 8] = [
+const EXPECTED: [(&str, &[&str]); 9] = [
     (
         "scan",
         &[
@@ -75,6 +75,7 @@ const EXPECTED: [(&str, &[&str]); 8] = [
         ],
     ),
     ("txbench", &["old version put by", "read waited for a latch", "old version read"]),
+    ("bidding", &["leaf split", "read waited for a latch", "root split"]),
 ];
 
 /// With several transactions in flight on a core, whatever the workload.
