@@ -85,7 +85,7 @@ impl Victim {
 
     fn work(&self, stop: &AtomicBool) -> Result<(), Trouble> {
         // The clients wait for each result themselves where they are to wait.
-        let scheme = self.scheme.parse().map_err(Error::from)?;
+        let scheme = self.scheme.parse()?;
         let options = plan::options(self.seed, self.cycle, scheme, Durability::Sync);
         let start = Instant::now();
         let db = Database::open_with(&self.data, options)?;

@@ -230,7 +230,7 @@ fn equal_seeds_give_equal_runs() {
 #[test]
 fn every_planted_bug_is_caught() {
     let mut missed = Vec::new();
-    for (fault, audit) in TASK_FAULTS.into_iter().flat_map(|it| [(it, false), (it, true)]) {
+    for (fault, audit) in TASK_FAULTS.iter().flat_map(|it| [(it, false), (it, true)]) {
         let caught = (0..u64::from(fault.seeds)).any(|seed| {
             let (outcome, found) = speculative(seed, audit, Some(fault));
             !outcome.verdict.is_completed() || found != serial(seed).0
