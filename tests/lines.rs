@@ -142,7 +142,7 @@ fn another_seed_or_price_is_as_if_it_had_been_typed() {
 fn all_quick_figures_together_are_quick() {
     let grid = Grid { quick: true, cores: 2 };
     let full = Grid { quick: false, ..grid };
-    for (native, minutes) in [(true, 20), (false, 60)] {
+    for (native, minutes) in [(true, 25), (false, 60)] {
         let figures = describe::all(native).expect("every description parses");
         let total: Duration =
             figures.iter().map(|figure| estimate(figure, grid, &measurement)).sum();

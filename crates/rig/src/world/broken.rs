@@ -71,4 +71,6 @@ pub(super) fn perform(common: &Common, how: Break) {
     let notice = places.filter(|(_, place)| notices(place)).map(|(server, _)| server);
     common.must_notice.borrow_mut().extend(notice);
     common.is_broken.set(true);
+    let is_another = matches!(how, Break::Empty { anew: true } | Break::Copy);
+    common.broken_at.set((!is_another).then_some(extent.end));
 }

@@ -77,6 +77,8 @@ pub(super) struct Common {
     pub at_work: RefCell<BTreeSet<(usize, String)>>,
     /// The log has broken a promise.
     pub is_broken: Cell<bool>,
+    /// Where the log went on when it did, if it kept its identity; then who looks compares records alone.
+    pub broken_at: Cell<Option<Position>>,
     /// A server has noticed.
     pub is_noticed: Cell<bool>,
     /// Those that must, and have not yet.

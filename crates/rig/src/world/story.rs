@@ -131,6 +131,7 @@ impl<'a> Story<'a> {
             verdicts: RefCell::default(),
             at_work: RefCell::default(),
             is_broken: Cell::new(false),
+            broken_at: Cell::new(None),
             is_noticed: Cell::new(false),
             must_notice: RefCell::default(),
             is_given_up: Cell::new(false),
