@@ -90,7 +90,7 @@ pub use checkpoints::PREFIX as CHECKPOINT_PREFIX;
 pub use cluster::{Cluster, Hosts};
 pub use faults::FAULTS;
 pub use options::{
-    Certifier, Group, INFO, Level, PIPELINE_MAX, Premeld, RollOptions, ServerOptions,
+    Certifier, Group, INFO, Level, PIPELINE_MAX, Premeld, RollOptions, ServerOptions, WINDOW,
 };
 pub use oracle::{Decided, Oracle};
 pub use store::{Hyder, HyderTask};

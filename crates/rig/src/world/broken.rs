@@ -72,5 +72,13 @@ pub(super) fn perform(common: &Common, how: Break) {
     common.must_notice.borrow_mut().extend(notice);
     common.is_broken.set(true);
     let is_another = matches!(how, Break::Empty { anew: true } | Break::Copy);
-    common.broken_at.set((!is_another).then_some(extent.end));
+    common.broken_at.set((!is_another).then(Sim::now));
+}
+
+/// Whether the log has lost what a server could notice by: it has grown again between two looks, and what the server knew
+/// of it at the first was trimmed before the second.
+pub(super) fn is_trimmed(common: &Common, place: &Place) -> bool {
+    let first = common.log.extent().start;
+    let knew = |at: Ticks| place.read_by(at.saturating_sub(LOOKED_BY));
+    first > 1 && common.broken_at.get().is_some_and(|at| first >= knew(at))
 }

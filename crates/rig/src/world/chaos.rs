@@ -112,11 +112,10 @@ fn give_up(common: &Common) {
     if !common.is_noticed.get() && heads.iter().any(differ) {
         verdicts.add("digest differs", || format!("unnoticed: {heads:x?}"));
     }
-    let must = common.must_notice.borrow();
-    let (how, has) = (common.plan.breaks(), common.log.extent());
-    // It has grown again between two looks, and a checkpoint was made and what differs trimmed before the second.
-    let is_trimmed = common.broken_at.get().is_some_and(|end| has.start >= end);
-    if !must.is_empty() && !is_trimmed {
+    let mut must = common.must_notice.borrow_mut();
+    must.retain(|server| !broken::is_trimmed(common, &common.places[*server]));
+    if !must.is_empty() {
+        let (how, has) = (common.plan.breaks(), common.log.extent());
         let next: Vec<_> = common.places.iter().map(|place| place.next.get()).collect();
         verdicts.add("unnoticed", || {
             format!(

@@ -77,8 +77,8 @@ pub(super) struct Common {
     pub at_work: RefCell<BTreeSet<(usize, String)>>,
     /// The log has broken a promise.
     pub is_broken: Cell<bool>,
-    /// Where the log went on when it did, if it kept its identity; then who looks compares records alone.
-    pub broken_at: Cell<Option<Position>>,
+    /// When it did, if the log kept its identity: then looks compare records alone.
+    pub broken_at: Cell<Option<Ticks>>,
     /// A server has noticed.
     pub is_noticed: Cell<bool>,
     /// Those that must, and have not yet.

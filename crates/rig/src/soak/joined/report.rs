@@ -5,6 +5,7 @@ use super::member::CaughtUp;
 use super::order::JoinedOrder;
 use super::sampler::Samples;
 use chiliad_host::text::thousands;
+use chiliad_hyder::WINDOW;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -46,12 +47,17 @@ pub struct JoinedReport {
     pub(super) samples: Samples,
     /// Records that were trimmed.
     pub(super) trimmed: u64,
+    /// Intentions that were decided.
+    pub(super) intentions: u64,
     pub(super) seconds: f64,
 }
 
 impl JoinedReport {
+    /// Nothing where the first half had fewer intentions than the window: until then the rows that were removed stay, and
+    /// what is known of the last writers of keys adds up.
     fn memory(&self) -> Option<Halves> {
-        self.samples.memory.second_half(Of::Median)
+        let is_full = self.intentions / 2 >= WINDOW;
+        is_full.then(|| self.samples.memory.second_half(Of::Median)).flatten()
     }
 
     fn log(&self) -> Option<Halves> {
@@ -80,7 +86,7 @@ impl JoinedReport {
     /// For people.
     #[must_use]
     pub fn text(&self, order: &JoinedOrder<'_>) -> String {
-        let Self { tally, samples, trimmed, seconds } = self;
+        let Self { tally, samples, trimmed, seconds, .. } = self;
         let mib = |bytes: f64| bytes / f64::from(1 << 20);
         let mut out = String::new();
         // Writing to a string cannot fail.
@@ -133,7 +139,7 @@ impl JoinedReport {
     /// As JSON.
     #[must_use]
     pub fn json(&self, order: &JoinedOrder<'_>) -> Value {
-        let Self { tally, samples, trimmed, seconds } = self;
+        let Self { tally, samples, trimmed, intentions, seconds } = self;
         let points = |curve: &Curve| -> Vec<u64> {
             let step = curve.all().len().div_ceil(POINTS).max(1);
             curve.all().iter().step_by(step).copied().collect()
@@ -148,7 +154,8 @@ impl JoinedReport {
             "servers": order.servers, "threads": order.threads, "rate": order.rate, "seed": order.seed,
             "records": order.records, "shared_log": order.name,
             "checkpoint_bytes": order.checkpoint_log_bytes,
-            "rounds": tally.rounds, "transactions": tally.transactions, "compared": tally.compared,
+            "rounds": tally.rounds, "transactions": tally.transactions, "intentions": intentions,
+            "compared": tally.compared,
             "left": tally.left, "came": tally.came, "trimmed_records": trimmed,
             "memory_bytes": points(&samples.memory), "memory_growth": ratio(self.memory()),
             "log_bytes": points(&samples.log), "log_growth": ratio(self.log()),

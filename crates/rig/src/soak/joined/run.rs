@@ -65,8 +65,10 @@ pub fn run(order: &JoinedOrder<'_>) -> Result<(JoinedReport, Option<Stop>), Stop
         Ok::<(Result<(), Stop>, Samples), Stop>((ran, samples))
     })?;
     let trimmed = log.bounds().map_or(1, |bounds| bounds.start) - 1;
-    let report =
-        JoinedReport { tally, samples, trimmed, seconds: fleet.begun.elapsed().as_secs_f64() };
+    let labels = fleet.members.iter().filter_map(Member::database).map(|db| db.stats().epoch);
+    let intentions = labels.max().unwrap_or(0);
+    let seconds = fleet.begun.elapsed().as_secs_f64();
+    let report = JoinedReport { tally, samples, trimmed, intentions, seconds };
     let failure = ran.err().or_else(|| report.problem().map(Stop::Failed));
     let interrupted = interrupt::asked().then_some(Stop::Interrupted);
     Ok((report, failure.or(interrupted)))
