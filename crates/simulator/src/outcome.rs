@@ -1,7 +1,7 @@
 //! The outcome of a run.
 
 use crate::host::Host;
-use crate::swarm::{TaskCounts, TaskVerdict};
+use crate::swarm::{Passed, TaskCounts, TaskVerdict};
 use crate::timed::{CoreTime, Timings};
 use chiliad_machine::{Cost, Ticks, WorkerId};
 use std::backtrace::Backtrace;
@@ -384,6 +384,9 @@ pub struct Outcome {
     pub core_time: Option<CoreTime>,
     /// The counts of a run of tasks.
     pub tasks: Option<TaskCounts>,
+    /// The global virtual times of a run of tasks that were told to its tiles, rising. The run may end before it is told
+    /// of the last.
+    pub passed: Vec<Passed>,
     /// The last accesses, if the run was asked to list them.
     pub transcript: Vec<Step>,
     /// Memory handed out, freed blocks included.

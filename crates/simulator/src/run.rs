@@ -330,6 +330,7 @@ impl Run {
             trace_hash: state.digest.get() ^ state.timed().map_or(0, |it| it.borrow().digest),
             timings: state.timed().map(|it| it.borrow().timings),
             tasks: state.swarm.get().map(|it| it.borrow().counts()),
+            passed: state.swarm.get().map(|it| it.borrow_mut().take_passed()).unwrap_or_default(),
             core_time: state
                 .swarm
                 .get()

@@ -1,6 +1,6 @@
 //! All task units of a chip, and what is on its way between them.
 
-use super::counts::TaskCounts;
+use super::counts::{Passed, TaskCounts};
 use super::sets::{ByLine, Sets};
 use super::time::VirtualTime;
 use super::unit::{Arrival, Block, Execution, Phase, Pointer, Slot, Unit};
@@ -194,6 +194,8 @@ pub(crate) struct Swarm {
     pub(super) what: TaskUnits,
     pub(super) options: TaskOptions,
     pub(super) gvt: VirtualTime,
+    /// The timestamps that it has come to.
+    pub(super) passed: Vec<Passed>,
     /// Dispatches and arrivals so far.
     pub(super) dispatches: u64,
     pub(super) arrivals: u64,
@@ -251,6 +253,7 @@ impl Swarm {
             what,
             options,
             gvt: VirtualTime::ZERO,
+            passed: Vec::new(),
             dispatches: 0,
             arrivals: 0,
             alive: 0,
@@ -269,6 +272,11 @@ impl Swarm {
     /// The counts so far.
     pub(crate) fn counts(&self) -> TaskCounts {
         self.counts
+    }
+
+    /// The global virtual times so far, which are then its caller's.
+    pub(crate) fn take_passed(&mut self) -> Vec<Passed> {
+        std::mem::take(&mut self.passed)
     }
 
     /// Whether a planted bug is switched on.

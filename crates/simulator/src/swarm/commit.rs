@@ -6,7 +6,7 @@
 
 use super::abort::Toll;
 use super::chip::{Message, Role, Swarm};
-use super::counts::Cause;
+use super::counts::{Cause, Passed};
 use super::time::VirtualTime;
 use super::unit::Phase;
 use crate::timed::{Load, Timed};
@@ -172,6 +172,9 @@ impl Swarm {
         self.still += 1;
         if gvt < self.gvt {
             self.unsound.get_or_insert("global virtual time");
+        }
+        if gvt.timestamp() > self.gvt.timestamp() {
+            self.passed.push(Passed { cycle: time, timestamp: gvt.timestamp() });
         }
         self.gvt = self.gvt.max(gvt);
         for tile in 0..self.units.len() {

@@ -23,6 +23,15 @@ impl Cause {
     pub const NAMES: [&'static str; Self::COUNT] = ["data", "parent", "resource", "exception"];
 }
 
+/// The global virtual time had come to a timestamp.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Passed {
+    /// When, in cycles.
+    pub cycle: u64,
+    /// All tasks with lower timestamps have committed.
+    pub timestamp: u64,
+}
+
 /// The counts of a run of tasks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TaskCounts {
