@@ -22,24 +22,38 @@ pub(crate) const ROOT: FunctionId = FunctionId(1);
 /// Transactions that are begun at a time.
 const AT_A_TIME: u64 = 7;
 
-/// The task that a run of so many requests begins with.
+/// The task that a run of so many requests begins with, where one task makes all transactions.
 ///
 /// # Panics
-/// Never: it has two words.
+/// Never: it has three words.
 #[must_use]
 pub fn first(requests: u64) -> Task {
-    Task::new(GENERATE, 0, &[0, requests], None).expect("two words")
+    generator(0, requests, 1)
 }
 
-/// The body of [`GENERATE`]. Its words: the next request, and the number of requests.
+/// The tasks that a run of so many requests begins with, where `generators` tasks make transactions by turns. So none
+/// waits for one that is late.
+#[must_use]
+pub fn first_of(requests: u64, generators: u64) -> Vec<Task> {
+    let starts = (0..generators).map(|it| it * AT_A_TIME).filter(|&next| next < requests);
+    starts.map(|next| generator(next, requests, generators)).collect()
+}
+
+fn generator(next: u64, requests: u64, generators: u64) -> Task {
+    let words = [next, requests, generators * AT_A_TIME];
+    Task::new(GENERATE, next * RANGE, &words, None).expect("three words")
+}
+
+/// The body of [`GENERATE`]. Its words: the next request, the number of requests, and how far it is to the request after
+/// which it goes on.
 pub(crate) fn generate<T: Tasks>(view: &View<'_, T>, task: &Task) {
-    let (next, end) = (task.word(0), task.word(1));
-    let after = end.min(next + AT_A_TIME);
-    for request in next..after {
+    let (next, end, step) = (task.word(0), task.word(1), task.word(2));
+    for request in next..end.min(next + AT_A_TIME) {
         view.enqueue(ROOT, request * RANGE, &[request], None);
     }
+    let after = next + step;
     if after < end {
-        view.enqueue(GENERATE, after * RANGE, &[after, end], None);
+        view.enqueue(GENERATE, after * RANGE, &[after, end, step], None);
     }
 }
 
