@@ -43,7 +43,7 @@ const CHECKS: Ticks = 64;
 
 /// The seed of what a timed run finds: its rows, and where they lie. Runs of all seeds share it, so that one
 /// loading serves them; where a run is explored rather than timed, its own seed decides this too.
-const LOADED_SEED: u64 = 1;
+pub(super) const LOADED_SEED: u64 = 1;
 
 /// A database that is loaded, on a simulated machine whose cores have not begun. Where the process forks,
 /// each copy can be run.
