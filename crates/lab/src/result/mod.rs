@@ -4,6 +4,7 @@ mod reading;
 mod repeat;
 mod run_result;
 mod summary;
+mod task_counts;
 
 pub use reading::{Costs, PARTS, Reading};
 pub use repeat::merge;

@@ -1,5 +1,6 @@
 //! The result of one run as JSON: the fields of the documented contract, in its order.
 
+use super::task_counts::TaskResult;
 use crate::built::{BUILD, Build};
 use crate::spec::Shown;
 use chiliad_checker::Verdict;
@@ -41,7 +42,8 @@ pub struct RunResult {
     pub verified: Option<Verified>,
     /// The workload's conditions.
     pub consistency: Option<Consistency>,
-    /// The differences between the servers of one log, where conditions were checked.
+    /// The differences between the servers of one log, or from the same requests one after another, where conditions
+    /// were checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<String>,
     /// The work of a run with a log on its disk.
@@ -213,6 +215,9 @@ pub struct Simulation {
     /// Where the cores' time went; absent without a timing model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub core_time: Option<CoreShares>,
+    /// The counts of ordered tasks; absent where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<TaskResult>,
     /// How the machine ended: `completed`, `failed` or what stopped it.
     pub verdict: &'static str,
     /// The failures, in words.
@@ -271,6 +276,7 @@ impl Simulation {
             misses: timings.map(|it| it.misses),
             memory: timings.map(MemoryCounts::new),
             core_time: CoreShares::new(cores, clients, report),
+            tasks: outcome.tasks.as_ref().map(|counts| TaskResult::new(counts, cores)),
             verdict: if completed && !failures.is_empty() {
                 "failed"
             } else {
@@ -496,7 +502,9 @@ impl RunResult {
             problems.push(format!("{} conditions do not hold", failed.failed.len()));
         }
         if !self.differences.is_empty() {
-            problems.push(format!("the servers have {} differences", self.differences.len()));
+            let ordered = self.simulation.as_ref().is_some_and(|it| it.tasks.is_some());
+            let whose = if ordered { "the tasks" } else { "the servers" };
+            problems.push(format!("{whose} have {} differences", self.differences.len()));
         }
         if let Some(simulation) = self.simulation.as_ref().filter(|s| s.verdict != "completed") {
             problems.push(format!("the machine stopped: {}", simulation.verdict));

@@ -11,6 +11,7 @@ mod locks;
 mod lookups;
 mod meld;
 mod native;
+mod ordered;
 mod place;
 mod points;
 mod progress;

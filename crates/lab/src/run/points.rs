@@ -7,10 +7,10 @@
 
 use super::files::Files;
 use super::job::Job;
-use super::{simulated, timestamps};
+use super::{ordered, simulated, timestamps};
 use crate::result::RunResult;
 use crate::spec::Database;
-use chiliad_driver::Loaded;
+use chiliad_driver::{Loaded, is_ordered};
 use chiliad_host::Stop;
 use chiliad_simulator::fork::{Heard, Lost, Sender, in_children};
 use serde_json::{Value, json};
@@ -24,9 +24,10 @@ pub struct Answer {
     pub problem: Option<String>,
 }
 
-/// Loads the database of a simulated job, if it has one.
+/// Loads the database of a simulated job, if it has one; a run of ordered tasks loads its own, maybe twice.
 pub fn load(job: &Job) -> Result<Option<Loaded>, Stop> {
     match job {
+        Job::Workload(spec) if is_ordered(spec.scheme) => Ok(None),
         Job::Workload(spec) => simulated::load(spec).map(Some),
         Job::Timestamps(_) | Job::Lookups(_) | Job::Locks(_) => Ok(None),
     }
@@ -37,6 +38,7 @@ pub fn run(job: &Job, loaded: Option<Loaded>, files: &mut Files) -> Result<RunRe
     let native = || Stop::Failed("a native run among simulated ones".into());
     match (job, loaded) {
         (Job::Workload(spec), Some(loaded)) => simulated::run(spec, loaded, files),
+        (Job::Workload(spec), None) if is_ordered(spec.scheme) => ordered::run(spec),
         (Job::Workload(_), None) => Err(Stop::Failed("nothing was loaded".into())),
         (Job::Timestamps(spec), _) => {
             timestamps::simulate_draw(spec, spec.machine.as_ref().ok_or_else(native)?)

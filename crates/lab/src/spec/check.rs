@@ -15,6 +15,7 @@ impl RunSpec {
     /// # Errors
     /// Bad input: the flag that is wrong, and what is accepted.
     pub fn check(&self) -> Result<(), Stop> {
+        self.check_ordered()?;
         self.check_sharing()?;
         self.check_home()?;
         self.check_cluster()?;

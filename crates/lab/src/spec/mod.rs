@@ -10,6 +10,7 @@ mod database;
 mod draw;
 mod machine;
 mod options;
+mod ordered;
 mod rolled;
 mod run;
 

@@ -1,0 +1,40 @@
+//! Refuses what transactions as ordered tasks do not have.
+
+use super::run::RunSpec;
+use chiliad_driver::{has_graph, is_ordered};
+use chiliad_host::Stop;
+
+impl RunSpec {
+    /// Refuses ordered tasks on a machine without task units, of a workload without a graph, and clients.
+    pub(super) fn check_ordered(&self) -> Result<(), Stop> {
+        if !is_ordered(self.scheme) {
+            return Ok(());
+        }
+        let (name, plan) = (self.scheme.name, &self.plan);
+        let Some(machine) = self.machine().and_then(|it| it.timed()) else {
+            let problem = format!("cores without time with --scheme {name}; accepted: timed");
+            return Err(Stop::bad("--schedule", problem));
+        };
+        let machine = &machine.description;
+        let (flag, problem) = if machine.tasks.is_none() || machine.tiles.is_none() {
+            let machine = &machine.name;
+            ("--machine", format!("{machine} has no task units; accepted: swarm-64, swarm-256"))
+        } else if !has_graph(&self.workload) {
+            (
+                "--scheme",
+                format!("{name} with a workload that has no graph; accepted: with tpcc, bidding"),
+            )
+        } else if plan.clients != plan.cores {
+            let (clients, cores) = (plan.clients, plan.cores);
+            (
+                "--clients",
+                format!("{clients} with --scheme {name}; accepted: {cores}, as many as --cores"),
+            )
+        } else if plan.interleave > 1 {
+            ("--interleave", format!("{} with --scheme {name}; accepted: 1", plan.interleave))
+        } else {
+            return Ok(());
+        };
+        Err(Stop::bad(flag, problem))
+    }
+}
