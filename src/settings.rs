@@ -4,7 +4,7 @@ use crate::args::{
     MachineFlags, NativeFlags, RunFlags, Schedule, Scope, SimulatedFlags, WorkloadFlags,
     check_shares_log,
 };
-use chiliad_driver::{Durability, Length, lies_in_directories, schemes, shares_log};
+use chiliad_driver::{Durability, Length, SWARM, lies_in_directories, schemes, shares_log};
 use chiliad_engine::{DurableOptions, Info, LogOptions, Options};
 use chiliad_host::{Stop, computer};
 use chiliad_lab::spec::{
@@ -20,6 +20,12 @@ use std::time::Duration;
 /// The scheme of this name.
 pub fn scheme(name: &str) -> Result<&'static Info, Stop> {
     chiliad_driver::scheme(name).map_err(|_| {
+        if name == SWARM.name {
+            let problem = format!(
+                "`{name}` needs task units; accepted: with simulate --machine swarm-64 or swarm-256"
+            );
+            return Stop::bad("--scheme", problem);
+        }
         let names: Vec<&str> = schemes().iter().map(|info| info.name).collect();
         Stop::bad("--scheme", format!("`{name}` is unknown; accepted: {}", names.join(", ")))
     })
@@ -168,7 +174,13 @@ fn resolve(
     (cores, clients): (usize, usize),
     log_faults: Option<u64>,
 ) -> Result<RunSpec, Stop> {
-    let scheme = scheme(&run.scheme)?;
+    let ordered = run.scheme == SWARM.name && matches!(on, Place::Simulated(_));
+    let scheme = if ordered { &SWARM } else { scheme(&run.scheme)? };
+    if ordered && run.history.is_some() {
+        let problem =
+            format!("with --scheme {}, which records none; accepted: without it", SWARM.name);
+        return Err(Stop::bad("--history", problem));
+    }
     let cluster = run.cluster.options(scheme, log_faults)?;
     let load = workload.load(&Scope { clients, scheme, on: on.kind() })?;
     check_waits(run, scheme, &load.options)?;

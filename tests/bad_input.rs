@@ -470,3 +470,19 @@ fn more_threads_than_a_process_can_have_are_refused() {
     let line = "simulate bank --schedule random --cores 1024 --interleave 64 --transactions 1";
     refused(line, &["no room for a stack"]);
 }
+
+#[test]
+fn ordered_tasks_need_task_units_and_a_graph() {
+    let on = "--machine swarm-64 --scheme swarm --cores 4";
+    refused(
+        "bench tpcc --scheme swarm",
+        &["--scheme", "task units", "simulate --machine swarm-64"],
+    );
+    refused("simulate tpcc --scheme swarm", &["--machine", "thousand-cores", "swarm-64"]);
+    refused(&format!("simulate ycsb {on}"), &["--scheme", "graph", "tpcc, bidding"]);
+    refused(&format!("simulate tpcc {on} --clients 5"), &["--clients", "5", "4"]);
+    refused(&format!("simulate tpcc {on} --interleave 2"), &["--interleave", "2", "1"]);
+    refused(&format!("simulate tpcc {on} --schedule random"), &["--schedule", "timed"]);
+    refused(&format!("simulate tpcc {on} --memory-model tso"), &["--memory-model", "sc"]);
+    refused(&format!("simulate tpcc {on} --history x"), &["--history"]);
+}

@@ -383,3 +383,31 @@ fn who_draws_by_the_clock_is_as_young_as_who_counts() {
         assert!(by_the_clock < counting + 0.05, "{scheme}: {by_the_clock} after {counting}");
     }
 }
+
+/// Transactions as ordered tasks, on task units: what commits is what the requests leave one after another.
+#[test]
+fn ordered_tasks_run_on_task_units() {
+    for (line, cores) in [
+        ("tpcc --scale micro --warehouses 2 --mix np --transactions 300", 16),
+        ("tpcc --scale micro --warehouses 2 --mix standard --duration 30us --warmup 10us", 64),
+        ("bidding --scale micro --duration 20us --warmup 5us", 16),
+    ] {
+        let line = format!(
+            "simulate {line} --machine swarm-64 --scheme swarm --cores {cores} --seed 5 --verify"
+        );
+        let run = without_host(result(&line));
+        assert_eq!(run["verdict"], "completed", "{line}");
+        assert_eq!(run["differences"], Value::Null, "{line}");
+        assert_eq!(run["consistency"]["failed"], serde_json::json!([]), "{line}");
+        assert!(run["throughput_tps"].as_f64().expect("a rate") > 0.0, "{line}");
+        let number = |value: &Value| value.as_f64().expect("a number");
+        let parts = run["core_time"].as_object().expect("parts");
+        let sum: f64 = parts.values().map(number).sum();
+        assert!((sum - 1.0).abs() < 1e-9, "{line}: {parts:?}");
+        let tasks = &run["tasks"];
+        let undone: f64 = tasks["aborted"].as_object().expect("causes").values().map(number).sum();
+        assert!(undone > 0.0, "{line}: {tasks}");
+        assert_eq!(number(&tasks["dispatched"]), number(&tasks["committed"]) + undone, "{tasks}");
+        assert_eq!(run, without_host(result(&line)), "{line}");
+    }
+}
