@@ -194,15 +194,24 @@ pub trait Transaction {
     /// As for [`Transaction::get`]; [`crate::Error::ReadOnly`].
     fn get_for_update(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>>;
 
-    /// Reads many rows, in any tables, with their cache misses in flight together. `rows` gets one
-    /// answer for each request.
+    /// Reads many rows, in any tables, with their cache misses in flight together where the engine can do that: by
+    /// default one after another. `rows` gets one answer for each request.
     ///
     /// # Errors
     /// As for [`Transaction::get`].
     ///
     /// # Panics
     /// When `rows` is not as long as `requests`.
-    fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()>;
+    fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {
+        assert_eq!(requests.len(), rows.len(), "one answer for each request");
+        for (request, row) in requests.iter().zip(rows) {
+            *row = match request.for_update {
+                true => self.get_for_update(request.table, request.key)?,
+                false => self.get(request.table, request.key)?,
+            };
+        }
+        Ok(())
+    }
 
     /// Reads the rows of a range; see [`Transaction::entries`].
     ///

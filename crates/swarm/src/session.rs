@@ -5,8 +5,8 @@ use crate::base::Base;
 use crate::memory::Memory;
 use crate::view::View;
 use chiliad_api::{
-    Cancel, Committed, Entry, Error, Get, Intent, Outer, Range, Recorder, Result, Row, Scanned,
-    Session, TableId, Transaction,
+    Cancel, Committed, Entry, Error, Intent, Outer, Range, Recorder, Result, Row, Scanned, Session,
+    TableId, Transaction,
 };
 use chiliad_machine::Machine;
 use std::rc::Rc;
@@ -151,14 +151,6 @@ impl<M: Machine> Transaction for SwarmSession<M> {
 
     fn get_for_update(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
         self.get(table, key)
-    }
-
-    fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {
-        assert_eq!(requests.len(), rows.len(), "one answer for each request");
-        for (request, row) in requests.iter().zip(rows) {
-            *row = self.get(request.table, request.key)?;
-        }
-        Ok(())
     }
 
     fn scan(&mut self, table: TableId, range: Range<'_>) -> Result<Scanned> {

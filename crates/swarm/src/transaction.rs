@@ -2,7 +2,7 @@
 
 use crate::attempt::Attempt;
 use crate::view::View;
-use chiliad_api::{Entry, Get, Range, Result, Row, Scanned, TableId, Transaction};
+use chiliad_api::{Entry, Range, Result, Row, Scanned, TableId, Transaction};
 use chiliad_machine::tasks::Lines;
 
 /// The statements of a transaction, in one task. What they write is in the database at once.
@@ -39,14 +39,6 @@ impl<T: Lines> Transaction for Statements<'_, '_, T> {
 
     fn get_for_update(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
         self.get(table, key)
-    }
-
-    fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {
-        assert_eq!(requests.len(), rows.len(), "one answer for each request");
-        for (request, row) in requests.iter().zip(rows) {
-            *row = self.get(request.table, request.key)?;
-        }
-        Ok(())
     }
 
     fn scan(&mut self, table: TableId, range: Range<'_>) -> Result<Scanned> {

@@ -4,8 +4,8 @@ use crate::attempt::{Attempt, Plant};
 use crate::store::Inner;
 use crate::turn::Limits;
 use chiliad_api::{
-    Cancel, Committed, Entry, Error, Get, Intent, Outer, Range, Recorder, Result, Row, Scanned,
-    Session, TableId, Transaction,
+    Cancel, Committed, Entry, Error, Intent, Outer, Range, Recorder, Result, Row, Scanned, Session,
+    TableId, Transaction,
 };
 use chiliad_machine::Machine;
 use std::sync::Arc;
@@ -183,17 +183,6 @@ impl<M: Machine> Transaction for ToySession<M> {
         let attempt = self.attempt()?;
         attempt.writable(table)?;
         attempt.look(table, key)
-    }
-
-    fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {
-        assert_eq!(requests.len(), rows.len(), "one answer for each request");
-        for (request, row) in requests.iter().zip(rows) {
-            *row = match request.for_update {
-                true => self.get_for_update(request.table, request.key)?,
-                false => self.get(request.table, request.key)?,
-            };
-        }
-        Ok(())
     }
 
     fn scan(&mut self, table: TableId, range: Range<'_>) -> Result<Scanned> {
