@@ -132,8 +132,7 @@ impl Attempt {
         table: TableId,
         key: &[u8],
     ) -> Result<Option<Row>> {
-        self.flush(view);
-        T::Machine::work(Cost::Operation, 1);
+        self.operate(view);
         check_key(key)?;
         let found = view.find_place(known(view, table)?, KeySource::Bytes(key));
         Ok(found.map(|place| {
@@ -148,8 +147,7 @@ impl Attempt {
         table: TableId,
         range: &Range<'_>,
     ) -> Result<Scanned> {
-        self.flush(view);
-        T::Machine::work(Cost::Operation, 1);
+        self.operate(view);
         let of = known(view, table)?;
         if of.spec.index == IndexKind::Hash {
             return Err(Error::NotOrdered);
@@ -171,8 +169,7 @@ impl Attempt {
         index: usize,
         range: &Range<'_>,
     ) -> Result<Scanned> {
-        self.flush(view);
-        T::Machine::work(Cost::Operation, 1);
+        self.operate(view);
         let of = known(view, table)?;
         let index =
             of.secondary.get(index).ok_or_else(|| Error::UnknownIndex(index.to_string()))?;
@@ -209,8 +206,7 @@ impl Attempt {
         key: &[u8],
         value: &[u8],
     ) -> Result<()> {
-        self.flush(view);
-        T::Machine::work(Cost::Operation, 1);
+        self.operate(view);
         check_key(key)?;
         let of = self.writable(view, table)?;
         if view.find_place(of, KeySource::Bytes(key)).is_some() {
@@ -226,8 +222,7 @@ impl Attempt {
         key: &[u8],
         value: &[u8],
     ) -> Result<()> {
-        self.flush(view);
-        T::Machine::work(Cost::Operation, 1);
+        self.operate(view);
         check_key(key)?;
         self.writable(view, table)?;
         self.set(view, table.0, key, Some(value))
@@ -240,8 +235,7 @@ impl Attempt {
         row: Row,
         value: Option<&[u8]>,
     ) -> Result<()> {
-        self.flush(view);
-        T::Machine::work(Cost::Operation, 1);
+        self.operate(view);
         let at = self.access(row)?;
         let Access { table, key, .. } = &self.accesses[at];
         let (table, key) = (*table, self.bytes[key.clone()].to_vec());
@@ -263,6 +257,12 @@ impl Attempt {
             self.changed.push(at);
         }
         Ok(&mut self.bytes[access.value.clone()])
+    }
+
+    /// Begins an operation, which sees all that was changed before.
+    fn operate<T: Lines>(&mut self, view: &mut View<'_, T>) {
+        self.flush(view);
+        T::Machine::work(Cost::Operation, 1);
     }
 
     /// Writes what the caller has changed in place. A change that cannot be made shows at the commit.
