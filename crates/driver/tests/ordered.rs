@@ -2,9 +2,7 @@
 //! another.
 
 use chiliad_driver::{Length, Plan, SimulatedPlan, SimulatedReport, run_ordered, timed};
-use chiliad_simulator::description::{
-    Cache, Coherence, Description, Homes, Slack, TaskUnits, Tiles,
-};
+use chiliad_simulator::description::Description;
 use chiliad_workload::bidding::BiddingOptions;
 use chiliad_workload::tpcc::TpccOptions;
 use chiliad_workload::{WorkloadOptions, tpcc};
@@ -15,19 +13,7 @@ fn run(workload: &WorkloadOptions, cores: usize, length: Length, warmup: u64) ->
     let mut plan = Plan::new(cores, length, Duration::from_millis(1));
     plan.warmup = Duration::from_micros(warmup);
     plan.conditions = true;
-    let machine = Description {
-        tiles: Some(Tiles { cores: 4 }),
-        tasks: Some(TaskUnits::YAN),
-        cores_max: 64,
-        first: Cache { bytes: 16 << 10, ways: 8, cycles: 2 },
-        second: Some(Cache { bytes: 256 << 10, ways: 8, cycles: 7 }),
-        shared: Cache { bytes: 1 << 20, ways: 16, cycles: 9 },
-        coherence: Coherence::Mesi,
-        homes: Homes::Modulo,
-        slack: Slack::of(16),
-        ..Description::mesh()
-    };
-    let config = timed::config(machine, 3);
+    let config = timed::config(Description::tiled(4), 3);
     let report = run_ordered(workload, &SimulatedPlan { plan, config }).expect("a run");
     assert!(report.outcome.verdict.is_completed(), "{}", report.outcome.verdict);
     assert_eq!(report.differences, [""; 0]);

@@ -261,6 +261,24 @@ impl Description {
         }
     }
 
+    /// A chip with task units as in Yan, 2015, Table 5.1, but for the way to memory and all prices, which are those of
+    /// [`Description::mesh`]; in tiles of so many cores. What tests of task units start from.
+    #[must_use]
+    pub fn tiled(cores_per_tile: u32) -> Self {
+        Self {
+            source: "Yan, 2015, Table 5.1".into(),
+            cores_max: 64,
+            tiles: Some(Tiles { cores: cores_per_tile }),
+            tasks: Some(TaskUnits::YAN),
+            first: Cache { bytes: 16 << 10, ways: 8, cycles: 2 },
+            second: Some(Cache { bytes: 256 << 10, ways: 8, cycles: 7 }),
+            shared: Cache { bytes: 1 << 20, ways: 16, cycles: 9 },
+            coherence: Coherence::Mesi,
+            homes: Homes::Modulo,
+            ..Self::mesh()
+        }
+    }
+
     /// Cycles of `n` units of work at a site, in 256ths.
     #[must_use]
     pub fn price(&self, site: Cost, n: u32) -> u64 {

@@ -2,7 +2,7 @@
 
 use chiliad_machine::tasks::{FunctionId, LinePool, Lines, Program, Task, Tasks};
 use chiliad_machine::{Class, Cost, Machine, Ordering, Word};
-use chiliad_simulator::description::{Cache, Coherence, Description, TaskUnits, Tiles};
+use chiliad_simulator::description::Description;
 use chiliad_simulator::{Config, Hardware, Run, Sim, SimWord, TaskOptions};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::AtomicI64;
@@ -58,16 +58,8 @@ impl Program<Hardware> for Crowd<'_> {
 
 /// Bytes in use when so many tasks are done, and executions that were given up.
 fn after(tasks: u64) -> (i64, u64) {
-    let machine = Description {
-        tiles: Some(Tiles { cores: 4 }),
-        tasks: Some(TaskUnits::YAN),
-        first: Cache { bytes: 16 << 10, ways: 8, cycles: 2 },
-        second: Some(Cache { bytes: 256 << 10, ways: 8, cycles: 7 }),
-        coherence: Coherence::Mesi,
-        ..Description::mesh()
-    };
     let config = Config {
-        machine: Some(machine),
+        machine: Some(Description::tiled(4)),
         region_bytes: 64 << 20,
         stack_bytes: 64 << 10,
         events_max: u64::MAX,

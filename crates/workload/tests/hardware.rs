@@ -3,9 +3,7 @@
 
 mod graphs;
 
-use chiliad_simulator::description::{
-    Cache, Coherence, Description, Homes, Slack, TaskUnits, Tiles,
-};
+use chiliad_simulator::description::Description;
 use chiliad_simulator::{Config, Hardware, Outcome, Run, Sim, TaskOptions};
 use chiliad_swarm::{Graph, Swarm};
 use chiliad_workload::Workload;
@@ -15,22 +13,6 @@ use chiliad_workload::tasks::first;
 use chiliad_workload::tpcc::tasks::TpccTasks;
 use chiliad_workload::tpcc::{self, Mix, Tpcc, TpccOptions};
 use graphs::{After, by_statements, check, load, requests, rows, same};
-
-/// The chip of Yan (2015, Table 5.1).
-fn chip() -> Description {
-    Description {
-        tiles: Some(Tiles { cores: 4 }),
-        tasks: Some(TaskUnits::YAN),
-        cores_max: 64,
-        first: Cache { bytes: 16 << 10, ways: 8, cycles: 2 },
-        second: Some(Cache { bytes: 256 << 10, ways: 8, cycles: 7 }),
-        shared: Cache { bytes: 1 << 20, ways: 16, cycles: 9 },
-        coherence: Coherence::Mesi,
-        homes: Homes::Modulo,
-        slack: Slack::of(16),
-        ..Description::mesh()
-    }
-}
 
 /// A run of so many requests on so many cores.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +48,7 @@ impl OnHardware {
 
     fn start(self) -> Run {
         Run::new(Config {
-            machine: Some(chip()),
+            machine: Some(Description::tiled(4)),
             region_bytes: 256 << 20,
             stack_bytes: 128 << 10,
             events_max: 500_000_000,

@@ -1,6 +1,6 @@
 //! Times of task units, computed by hand from the description.
 
-use crate::kit::{Closures, child, chip, complete, config, lines_at, task};
+use crate::kit::{Closures, child, complete, config, lines_at, task};
 use chiliad_machine::tasks::{FunctionId, Task, Tasks};
 use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_simulator::description::{Description, TaskUnits};
@@ -42,7 +42,9 @@ fn hint(tile: usize, tiles: usize) -> u64 {
     let found = Cell::new(None);
     for hint in 0.. {
         let first = Task::new(FunctionId(0), 0, &[], Some(hint)).expect("no words");
-        run(chip(1), tiles, &[first], |_, _, _| found.set(Some(Sim::core() as usize - 1)));
+        run(Description::tiled(1), tiles, &[first], |_, _, _| {
+            found.set(Some(Sim::core() as usize - 1))
+        });
         if found.get() == Some(tile) {
             return hint;
         }
@@ -68,13 +70,16 @@ fn work(cycles: u32) {
 
 #[test]
 fn a_task_is_dispatched_and_finished() {
-    let (cycles, tasks) = run(chip(4), 4, &[task(0, 1, 0)], |_, _, _| work(100));
+    let (cycles, tasks) = run(Description::tiled(4), 4, &[task(0, 1, 0)], |_, _, _| work(100));
     assert_eq!(cycles, INSTRUCTION + 100 + INSTRUCTION);
     assert_eq!((tasks.made, tasks.dispatched, tasks.committed), (1, 1, 1));
     // One core runs two after each other, two run them at once.
     let two = [task(0, 1, 0), task(0, 2, 0)];
-    assert_eq!(run(chip(1), 1, &two, |_, _, _| work(100)).0, 2 * (2 * INSTRUCTION + 100));
-    assert_eq!(run(chip(2), 2, &two, |_, _, _| work(100)).0, 2 * INSTRUCTION + 100);
+    assert_eq!(
+        run(Description::tiled(1), 1, &two, |_, _, _| work(100)).0,
+        2 * (2 * INSTRUCTION + 100)
+    );
+    assert_eq!(run(Description::tiled(2), 2, &two, |_, _, _| work(100)).0, 2 * INSTRUCTION + 100);
 }
 
 /// A parent is finished when its child's tile has answered, however far that is; the child begins meanwhile.
@@ -84,7 +89,7 @@ fn a_child_travels_and_is_acknowledged() {
     for (from, to) in [(0, 15), (5, 6), (3, 12), (2, 2)] {
         let there = hint(to, TILES);
         let (cycles, tasks) =
-            run(chip(1), TILES, &[at(from, TILES, 1, 0)], move |tasks, task, _| {
+            run(Description::tiled(1), TILES, &[at(from, TILES, 1, 0)], move |tasks, task, _| {
                 if task.word(0) == 0 {
                     tasks.enqueue(task.function, 2, &[1], Some(there));
                 }
@@ -112,18 +117,19 @@ fn check(readers: u64, writer: usize, reader: usize, tiles: usize) -> u64 {
     let hold = if writer == reader { 22_250 } else { 22_050 };
     first.push(at(tiles - 1, tiles, 0, 0));
     first.push(at(writer, tiles, 100, 2));
-    let (cycles, tasks) = run(chip(1), tiles, &first, |_, task, lines| match task.word(0) {
-        0 => work(hold),
-        1 if task.timestamp <= readers => _ = lines[0].load(Ordering::Relaxed),
-        // As long as a look into the first cache.
-        1 => work(2),
-        _ => {
-            work(21_000);
-            lines[0].load(Ordering::Relaxed);
-            work(1_000);
-            lines[0].store(1, Ordering::Relaxed);
-        }
-    });
+    let (cycles, tasks) =
+        run(Description::tiled(1), tiles, &first, |_, task, lines| match task.word(0) {
+            0 => work(hold),
+            1 if task.timestamp <= readers => _ = lines[0].load(Ordering::Relaxed),
+            // As long as a look into the first cache.
+            1 => work(2),
+            _ => {
+                work(21_000);
+                lines[0].load(Ordering::Relaxed);
+                work(1_000);
+                lines[0].store(1, Ordering::Relaxed);
+            }
+        });
     assert_eq!(tasks.aborted, [0; Cause::COUNT]);
     assert_eq!(tasks.compared, readers);
     cycles
@@ -147,20 +153,20 @@ fn an_abort_takes_a_cycle_for_each_word() {
         let mut first = vec![at(0, 4, 1, 0), at(1, 4, 2, 1)];
         first.extend((0..dependents).map(|it| at(2, 4, 3 + it, 2)));
         first.push(at(3, 4, 90, 3));
-        let (cycles, tasks) = run(chip(1), 4, &first, |_, task, lines| match task.word(0) {
-            0 => {
-                work(10_000);
-                lines[0].load(Ordering::Relaxed);
-            }
-            1 => {
-                (0..words).for_each(|word| lines[0].store(task.timestamp + word, Ordering::Relaxed))
-            }
-            2 => {
-                work(3_000);
-                lines[0].load(Ordering::Relaxed);
-            }
-            _ => _ = lines[1].load(Ordering::Relaxed),
-        });
+        let (cycles, tasks) =
+            run(Description::tiled(1), 4, &first, |_, task, lines| match task.word(0) {
+                0 => {
+                    work(10_000);
+                    lines[0].load(Ordering::Relaxed);
+                }
+                1 => (0..words)
+                    .for_each(|word| lines[0].store(task.timestamp + word, Ordering::Relaxed)),
+                2 => {
+                    work(3_000);
+                    lines[0].load(Ordering::Relaxed);
+                }
+                _ => _ = lines[1].load(Ordering::Relaxed),
+            });
         assert_eq!(tasks.undone_words, words);
         assert_eq!(tasks.aborted, [1 + dependents, 0, 0, 0], "{tasks:?}");
         assert_eq!(tasks.largest_abort, 1 + dependents);
@@ -179,17 +185,18 @@ fn an_abort_takes_a_cycle_for_each_word() {
 fn children_are_squashed() {
     for late in [100, 2_000] {
         let first = [at(0, 4, 1, 0), at(1, 4, 2, 1)];
-        let (_, tasks) = run(chip(1), 4, &first, |tasks, task, lines| match task.word(0) {
-            0 => {
-                work(late);
-                lines[0].store(7, Ordering::Relaxed);
-            }
-            1 => {
-                let seen = lines[0].load(Ordering::Relaxed);
-                (0..3).for_each(|it| child(tasks, 0, 3 + it, &[2 + seen]));
-            }
-            _ => work(500),
-        });
+        let (_, tasks) =
+            run(Description::tiled(1), 4, &first, |tasks, task, lines| match task.word(0) {
+                0 => {
+                    work(late);
+                    lines[0].store(7, Ordering::Relaxed);
+                }
+                1 => {
+                    let seen = lines[0].load(Ordering::Relaxed);
+                    (0..3).for_each(|it| child(tasks, 0, 3 + it, &[2 + seen]));
+                }
+                _ => work(500),
+            });
         assert_eq!(tasks.committed, 2 + 3);
         assert_eq!(tasks.made, tasks.committed + tasks.squashed);
         assert_eq!(tasks.squashed, if late == 2_000 { 3 } else { tasks.squashed });
@@ -203,7 +210,7 @@ fn children_are_squashed() {
 fn commits_come_with_updates() {
     for tiles in [1, 4, 16] {
         let units = TaskUnits { commit_queue: 1, ..TaskUnits::YAN };
-        let machine = Description { tasks: Some(units), ..chip(1) };
+        let machine = Description { tasks: Some(units), ..Description::tiled(1) };
         let first = [at(0, tiles, 1, 0), at(0, tiles, 2, 0)];
         let (cycles, tasks) = run(machine, tiles, &first, |_, _, _| work(10));
         let width = (1..).find(|width| width * width >= tiles).expect("a square");
@@ -219,7 +226,7 @@ fn commits_come_with_updates() {
 #[test]
 fn tasks_come_back_from_memory() {
     let units = TaskUnits { queue: 8, ..TaskUnits::YAN };
-    let machine = Description { tasks: Some(units), ..chip(1) };
+    let machine = Description { tasks: Some(units), ..Description::tiled(1) };
     let first: Vec<Task> = (1..=10).map(|timestamp| task(0, timestamp, 0)).collect();
     let (cycles, tasks) = run(machine, 1, &first, |_, _, _| {});
     assert_eq!((tasks.spilled, tasks.refilled, tasks.committed), (4, 4, 10));
@@ -231,7 +238,7 @@ fn tasks_come_back_from_memory() {
 fn false_matches_are_counted() {
     for (bits, some) in [(8, true), (256, false)] {
         let units = TaskUnits { filter_way_bits: bits, ..TaskUnits::YAN };
-        let machine = Description { tasks: Some(units), ..chip(2) };
+        let machine = Description { tasks: Some(units), ..Description::tiled(2) };
         let mut run = Run::new(config(machine, 1));
         let lines = lines_at(&run, 4);
         let body = |_: &Hardware, task: &Task| {
@@ -251,7 +258,7 @@ fn false_matches_are_counted() {
 #[test]
 fn core_time_adds_up() {
     let first: Vec<Task> = (0..100).map(|at| task(0, at, at % 3)).collect();
-    let (cycles, tasks) = run(chip(4), 16, &first, |_, task, lines| {
+    let (cycles, tasks) = run(Description::tiled(4), 16, &first, |_, task, lines| {
         lines[task.word(0) as usize].fetch_add(1, Ordering::Relaxed);
         work(200);
     });

@@ -1,29 +1,11 @@
-//! What the tests share: machines with task units, and programs of tasks.
+//! What the tests share: runs of tasks, and programs of them.
 
 use chiliad_machine::tasks::{FunctionId, LinePool, Program, Task, Tasks};
 use chiliad_machine::{Machine, Word};
-use chiliad_simulator::description::{
-    Cache, Coherence, Description, Homes, Slack, TaskUnits, Tiles,
-};
+use chiliad_simulator::description::Description;
 use chiliad_simulator::{Config, Hardware, Outcome, Run, Sim, SimWord, TaskOptions};
 use std::alloc::Layout;
 use std::sync::atomic::Ordering;
-
-/// The chip of Yan (2015, Table 5.1), in tiles of so many cores.
-pub fn chip(cores_per_tile: u32) -> Description {
-    Description {
-        tiles: Some(Tiles { cores: cores_per_tile }),
-        tasks: Some(TaskUnits::YAN),
-        cores_max: 64,
-        first: Cache { bytes: 16 << 10, ways: 8, cycles: 2 },
-        second: Some(Cache { bytes: 256 << 10, ways: 8, cycles: 7 }),
-        shared: Cache { bytes: 1 << 20, ways: 16, cycles: 9 },
-        coherence: Coherence::Mesi,
-        homes: Homes::Modulo,
-        slack: Slack::of(16),
-        ..Description::mesh()
-    }
-}
 
 /// A configuration of a run of tasks.
 pub fn config(machine: Description, seed: u64) -> Config {

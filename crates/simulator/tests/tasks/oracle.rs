@@ -1,6 +1,6 @@
 //! Any program leaves the memory that the serial runtime leaves.
 
-use crate::kit::{chip, config, contents, words};
+use crate::kit::{config, contents, words};
 use chiliad_machine::tasks::{FunctionId, LinePool, Program, Serial, Task, Tasks, Ties};
 use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_simulator::description::{Cache, Description, TaskUnits};
@@ -146,7 +146,7 @@ fn machine(seed: u64) -> (Description, usize, TaskOptions) {
         first: if small { cache(64 * 4, 2, 2) } else { cache(64 * 64, 4, 2) },
         second: Some(if small { cache(64 * 8, 2, 7) } else { cache(64 * 512, 8, 7) }),
         shared: if draw(8, 3) == 0 { cache(64 * 16, 4, 9) } else { cache(1 << 16, 16, 9) },
-        ..chip(cores_per_tile)
+        ..Description::tiled(cores_per_tile)
     };
     let options = TaskOptions {
         sets: if draw(9, 2) == 0 { SetKind::Precise } else { SetKind::Bloom },
@@ -161,7 +161,7 @@ fn machine(seed: u64) -> (Description, usize, TaskOptions) {
 
 /// What a program of this seed leaves on the serial runtime.
 fn serial(seed: u64) -> (Vec<u64>, u64) {
-    let run = Run::new(config(chip(4), seed));
+    let run = Run::new(config(Description::tiled(4), seed));
     let (words, boxes) = (words(&run, LINES), words(&run, 4));
     let ran = run.outside(|| {
         let pool = LinePool::default();

@@ -1,13 +1,14 @@
 //! What bodies may do, and what happens when they do something else.
 
-use crate::kit::{Closures, child, chip, complete, config, task, words};
+use crate::kit::{Closures, child, complete, config, task, words};
 use chiliad_machine::tasks::{CHILDREN_MAX, LinePool, Lines, Task, Violation};
 use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_simulator::description::Description;
 use chiliad_simulator::{Cause, Hardware, Outcome, Run, Sim, TaskOptions, TaskVerdict, Verdict};
 
 /// How a run of one task ends whose body is `body`, on four cores.
 fn alone(body: &dyn Fn(&Hardware, &Task)) -> Outcome {
-    let mut run = Run::new(config(chip(4), 1));
+    let mut run = Run::new(config(Description::tiled(4), 1));
     let pool = run.outside(LinePool::<Sim>::default);
     let program = Closures { run: body };
     let outcome = run.go_tasks(4, &pool, &program, &[task(0, 5, 0)], TaskOptions::default());
@@ -63,7 +64,7 @@ fn what_no_task_may_do_is_a_verdict_at_once() {
 #[test]
 fn exceptions_count_only_when_they_happen_to_the_earliest() {
     for kind in 0..3 {
-        let mut run = Run::new(config(chip(2), 1));
+        let mut run = Run::new(config(Description::tiled(2), 1));
         let words = words(&run, 2);
         let body = |tasks: &Hardware, task: &Task| {
             if task.word(0) == 0 {
@@ -98,7 +99,7 @@ fn exceptions_count_only_when_they_happen_to_the_earliest() {
 /// Memory that a speculative task obtains is zero whenever it runs, and comes back however often it is aborted.
 #[test]
 fn aborted_tasks_give_their_memory_back() {
-    let mut run = Run::new(config(chip(4), 3));
+    let mut run = Run::new(config(Description::tiled(4), 3));
     let words = words(&run, 1);
     let body = |tasks: &Hardware, task: &Task| {
         let block = tasks.alloc(2).expect("memory");
