@@ -9,8 +9,9 @@ mod graph;
 mod oracle;
 
 use super::simulated::{LOADED_SEED, ticks};
+use super::target::{conditions, seal_loaded};
 use super::{Failure, Idle, Length, SimulatedPlan, SimulatedReport, Tally};
-use chiliad_api::{Info, Store, TableId, Writes};
+use chiliad_api::{Info, Store, TableId};
 use chiliad_machine::Machine;
 use chiliad_simulator::{Outcome, Run, Sim, TaskOptions};
 use chiliad_swarm::Swarm;
@@ -199,7 +200,10 @@ impl Requests<'_> {
         });
         run.outside(|| {
             if plan.conditions {
-                ran.conditions = Some(oracle::conditions(workload, &swarm)?);
+                let mut session = swarm.session().map_err(Failure::doing("checking conditions"))?;
+                let isolation = SWARM.isolation;
+                ran.conditions = Some(conditions(workload, &tables, &mut *session, isolation)?);
+                drop(session);
                 ran.rows = Some(oracle::rows(&swarm)?);
             }
             drop(swarm);
@@ -280,8 +284,7 @@ fn commits(outcome: &Outcome, count: usize) -> Vec<u64> {
 /// A database with the workload's rows.
 fn load<M: Machine, W: Workload>(workload: &W) -> Result<(Swarm<M>, Vec<TableId>), Failure> {
     let swarm = Swarm::new();
-    let specs = workload.tables();
-    let create = specs.iter().map(|spec| swarm.create_table(spec.clone()));
+    let create = workload.tables().into_iter().map(|spec| swarm.create_table(spec));
     let tables = create.collect::<Result<Vec<_>, _>>();
     let tables = tables.map_err(Failure::doing("creating the tables"))?;
     let loading = || Failure::doing("loading");
@@ -291,8 +294,6 @@ fn load<M: Machine, W: Workload>(workload: &W) -> Result<(Swarm<M>, Vec<TableId>
         workload.load(&tables, part, LOADED_SEED, insert).map_err(loading())?;
     }
     drop(session);
-    for spec in specs.iter().filter(|spec| spec.writes == Writes::Loads) {
-        swarm.seal(&spec.name).map_err(loading())?;
-    }
+    seal_loaded(&swarm)?;
     Ok((swarm, tables))
 }

@@ -273,11 +273,7 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
     }
 
     fn reach_snapshot(&self) -> Result<(), Failure> {
-        for (_, spec) in self.store.tables() {
-            if spec.writes == Writes::Loads {
-                self.store.seal(&spec.name).map_err(Failure::doing("sealing a table"))?;
-            }
-        }
+        seal_loaded(&*self.store)?;
         self.store.reach_snapshot();
         if let Some(loaded) = &self.loaded {
             loaded();
@@ -338,31 +334,8 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
 
     fn conditions(&self) -> Result<Vec<Condition>, Failure> {
         let mut session = self.session("checking conditions")?;
-        let mut run = |body: &mut dyn FnMut(&mut dyn Transaction) -> chiliad_engine::Result<()>| {
-            let mut retries = 0;
-            loop {
-                let intent = Intent { retries, ..Intent::read_only() };
-                let mut tx = Running::begin(&mut *session, &intent)?;
-                match body(&mut tx) {
-                    Ok(()) => match tx.commit() {
-                        Ok(_) => return Ok(()),
-                        Err(error) if error.is_retryable() => retries += 1,
-                        Err(error) => return Err(error),
-                    },
-                    Err(error) => {
-                        tx.rollback();
-                        if !error.is_retryable() {
-                            return Err(error);
-                        }
-                        retries += 1;
-                    }
-                }
-            }
-        };
-        let serializable = self.store.info().isolation == Isolation::Serializable;
-        self.workload
-            .conditions_kept(serializable, &self.tables, &mut run)
-            .map_err(Failure::doing("checking conditions"))
+        let workload = &*self.workload;
+        conditions(workload, &self.tables, &mut *session, self.store.info().isolation)
     }
 
     fn audit(&self) -> Result<Vec<String>, Failure> {
@@ -372,4 +345,48 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
     fn fingerprint(&self) -> Result<Option<String>, Failure> {
         self.store.fingerprint().map_err(Failure::doing("comparing the copies"))
     }
+}
+
+/// Seals the tables that are written by loading alone.
+pub(crate) fn seal_loaded<M: Machine>(store: &(impl Store<M> + ?Sized)) -> Result<(), Failure> {
+    for (_, spec) in store.tables() {
+        if spec.writes == Writes::Loads {
+            store.seal(&spec.name).map_err(Failure::doing("sealing a table"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Looks at a workload's conditions in transactions of a session, whose database has this isolation.
+pub(crate) fn conditions<M: Machine>(
+    workload: &dyn AnyWorkload,
+    tables: &[TableId],
+    session: &mut dyn Session<M>,
+    isolation: Isolation,
+) -> Result<Vec<Condition>, Failure> {
+    let mut run = |body: &mut dyn FnMut(&mut dyn Transaction) -> chiliad_engine::Result<()>| {
+        let mut retries = 0;
+        loop {
+            let intent = Intent { retries, ..Intent::read_only() };
+            let mut tx = Running::begin(session, &intent)?;
+            match body(&mut tx) {
+                Ok(()) => match tx.commit() {
+                    Ok(_) => return Ok(()),
+                    Err(error) if error.is_retryable() => retries += 1,
+                    Err(error) => return Err(error),
+                },
+                Err(error) => {
+                    tx.rollback();
+                    if !error.is_retryable() {
+                        return Err(error);
+                    }
+                    retries += 1;
+                }
+            }
+        }
+    };
+    let serializable = isolation == Isolation::Serializable;
+    workload
+        .conditions_kept(serializable, tables, &mut run)
+        .map_err(Failure::doing("checking conditions"))
 }

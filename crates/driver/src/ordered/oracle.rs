@@ -3,10 +3,9 @@
 use super::graph::Ordered;
 use super::{Requests, load};
 use crate::Failure;
-use chiliad_api::{Error, Intent, Result, Running, Store, TableId, Transaction};
+use chiliad_api::{Error, Intent, Result, Running, Store, TableId};
 use chiliad_machine::{Machine, Plain};
 use chiliad_swarm::Swarm;
-use chiliad_workload::{Condition, Workload};
 
 /// The name of each table and its rows, by key.
 pub(super) type Rows = Vec<(String, Vec<(Vec<u8>, Vec<u8>)>)>;
@@ -17,26 +16,6 @@ pub(super) fn rows<M: Machine>(swarm: &Swarm<M>) -> core::result::Result<Rows, F
     let rows: Result<Rows> =
         tables.map(|(table, spec)| Ok((spec.name, swarm.rows(table)?))).collect();
     rows.map_err(Failure::doing("reading the rows"))
-}
-
-/// The conditions of a workload, in transactions of a session.
-pub(super) fn conditions<M: Machine, W: Workload>(
-    workload: &W,
-    swarm: &Swarm<M>,
-) -> core::result::Result<Vec<Condition>, Failure> {
-    let look = || -> Result<Vec<Condition>> {
-        let mut session = swarm.session()?;
-        let specs = workload.tables();
-        let tables =
-            specs.iter().map(|spec| swarm.table(&spec.name)).collect::<Result<Vec<_>>>()?;
-        let run = &mut |body: &mut dyn FnMut(&mut dyn Transaction) -> Result<()>| {
-            let mut running = Running::begin(&mut *session, &Intent::read_only())?;
-            body(&mut running)?;
-            running.commit().map(|_| ())
-        };
-        workload.conditions(&tables, run)
-    };
-    look().map_err(Failure::doing("checking conditions"))
 }
 
 /// What differs between the rows and answers of tasks and those of the same requests one after another: the first

@@ -2,11 +2,11 @@
 
 use super::files::Files;
 use super::verify::{judgement, verify};
-use crate::result::{Consistency, Counts, RunResult, Simulation};
+use crate::result::{Consistency, Counts, RunResult, Simulation, Verified};
 use crate::spec::RunSpec;
 use chiliad_driver::{
-    Failure, Judgement, Loaded, SimulatedPlan, Target, load_simulated, open_simulated,
-    run_explained,
+    Failure, Judgement, Loaded, SimulatedPlan, SimulatedReport, Target, load_simulated,
+    open_simulated, run_explained,
 };
 use chiliad_host::Stop;
 
@@ -39,11 +39,22 @@ pub fn run(spec: &RunSpec, mut loaded: Loaded, files: &mut Files) -> Result<RunR
     let judgement = Judgement { complete: report.complete, ..judgement };
     // Cores that did not return have taken what they recorded with them.
     let verified = if completed { verify(spec, &judgement, recorders, files)? } else { None };
+    Ok(result(spec, &plan, (workload, kinds), verified, report))
+}
+
+/// The result of a run whose report this is, of a workload with its name and its kinds of transaction.
+pub fn result(
+    spec: &RunSpec,
+    plan: &SimulatedPlan,
+    (workload, kinds): (&str, &'static [&'static str]),
+    verified: Option<Verified>,
+    mut report: SimulatedReport,
+) -> RunResult {
     let seconds = report.ticks as f64 / plan.config.ticks_per_second() as f64;
     let timed = plan.config.machine.is_some();
     let (build, host_cpu) = RunResult::host();
     let (cores, clients) = (spec.plan.cores, spec.plan.clients);
-    Ok(RunResult {
+    RunResult {
         workload: workload.into(),
         scheme: spec.scheme.name.into(),
         machine: "simulated",
@@ -68,5 +79,5 @@ pub fn run(spec: &RunSpec, mut loaded: Loaded, files: &mut Files) -> Result<RunR
         build,
         host_memory_bytes: chiliad_driver::resident_bytes(),
         host_cpu,
-    })
+    }
 }
