@@ -23,7 +23,7 @@ pub struct Appending {
     pub duration: Duration,
 }
 
-/// What was appended.
+/// The records that a run appended.
 #[derive(Clone, Debug)]
 pub struct Appended {
     /// The length of the window, until the last call returned.
@@ -43,7 +43,7 @@ impl Appended {
     }
 }
 
-/// What the threads share.
+/// The state that the threads share.
 #[derive(Default)]
 struct Counts {
     over: AtomicBool,

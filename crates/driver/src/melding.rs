@@ -6,7 +6,7 @@ use chiliad_hyder::{MeldPlan, MeldReport, MeldSetting, run_meld};
 /// Decides the intentions of `plan` natively, in the way that `setting` says.
 ///
 /// # Errors
-/// What the plan and the setting cannot have together; no memory.
+/// The plan and the setting contradict each other; there is no memory.
 pub fn run_melding(plan: &MeldPlan, setting: MeldSetting) -> Result<MeldReport> {
     run_meld(plan, setting, u64::MAX)
 }

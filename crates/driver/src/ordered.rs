@@ -141,7 +141,7 @@ struct Requests<'p> {
     plan: &'p SimulatedPlan,
 }
 
-/// What has come of requests.
+/// The outcome of a run of requests.
 struct Ran<W: Ordered> {
     outcome: Outcome,
     /// By request, in cycles. Rising; empty unless the run completed.

@@ -69,7 +69,7 @@ fn by_silo<W: Workload, A>(
     After { tables: found, answers }
 }
 
-/// What the tasks of a graph leave.
+/// The rows and answers that the tasks of a graph leave.
 fn by_tasks<G, A>(
     mut swarm: Swarm<Plain>,
     graph: G,

@@ -1,4 +1,4 @@
-//! What the user and the shell are told when a command ends.
+//! The last line and the exit status of a command.
 
 use crate::failure::Stop;
 use crate::interrupt;

@@ -58,12 +58,12 @@ impl<M: Machine> Blocks<M> {
         Mark { made: self.made.len() as u32, replaced: self.replaced.len() as u32 }
     }
 
-    /// What it has replaced in the course of `of`.
+    /// The blocks that it has replaced in the course of `of`.
     pub fn replaced(&self, of: Range<Mark>) -> &[Block<M>] {
         &self.replaced[of.start.replaced as usize..of.end.replaced as usize]
     }
 
-    /// What it has made in the course of `of`.
+    /// The blocks that it has made in the course of `of`.
     pub fn made(&self, of: Range<Mark>) -> &[Block<M>] {
         &self.made[of.start.made as usize..of.end.made as usize]
     }

@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// A verdict for one of this server's items: the item's number, and what became of it.
 pub type Answered = (u64, Answer);
 
-/// What is left over when a state is published.
+/// The blocks that nobody needs once a state is published.
 pub struct Garbage<M: Machine> {
     /// The label of the state.
     pub label: u64,

@@ -48,7 +48,7 @@ pub struct Item<'b, M: Machine> {
     pub is_paired: bool,
     /// The overlays of both for the tables of which both say something.
     pub pairs: Vec<(u32, PairOverlay<'b, M>)>,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
     /// The values that it writes.
     values: Blocks<M>,

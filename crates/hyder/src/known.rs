@@ -31,7 +31,7 @@ pub enum Objection {
     Unreachable(Error),
 }
 
-/// What is known of a log.
+/// A record of a log that its reader knows, and the log's identity.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
     /// Whatever knows it: a checkpoint, or the server.

@@ -16,7 +16,7 @@ pub const NOTHING: Place = u32::MAX;
 pub struct Over<M: Machine> {
     /// The root of the part of the base that it stands for; `None`: a gap, in which the base has nothing.
     pub base: Option<NodeRef<M>>,
-    /// What its part of the base becomes.
+    /// The subtree that replaces its part of the base.
     pub after: Tree<M>,
     /// The entries of its part.
     pub entries: Range<u32>,
@@ -42,7 +42,7 @@ impl<M: Machine> Over<M> {
 pub struct Nodes<M: Machine> {
     /// In the order in which they were built: children first.
     pub built: Vec<Over<M>>,
-    /// What was made for all of them, and what they replace.
+    /// The blocks that were made for all of them, and those that they replace.
     pub blocks: Blocks<M>,
     /// Those that are no part of the overlay any more: what was made for them is part of no state.
     pub dead: Vec<Place>,

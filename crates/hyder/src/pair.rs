@@ -30,7 +30,7 @@ struct Over<M: Machine> {
     root: Option<NodeRef<M>>,
     /// Both were built on this very part, so it can be grafted.
     grafts: bool,
-    /// What its part becomes, and whether anything is written there, if it can be grafted.
+    /// The subtree that its part becomes, and whether anything is written there, if it can be grafted.
     after: Tree<M>,
     writes: bool,
     entries: Range<u32>,

@@ -29,7 +29,7 @@ struct Access {
     changed: bool,
 }
 
-/// What a row was before a statement wrote it.
+/// A row as it was before a statement wrote it.
 struct Undo {
     table: u32,
     key: Part,

@@ -1,4 +1,4 @@
-//! What a database and its session share.
+//! The state that a database and its session share.
 
 use crate::table::{Table, Tables};
 use chiliad_api::{Error, Result};

@@ -117,7 +117,7 @@ pub(crate) struct Hash<'t, T: Lines> {
 /// An entry: its line and its slot.
 type Entry<'t, M> = (&'t Bucket<M>, usize);
 
-/// What a walk along a chain has found.
+/// The result of a walk along a chain.
 struct Chain<'t, M: Machine> {
     entry: Option<Entry<'t, M>>,
     /// A free slot.

@@ -8,7 +8,7 @@ use chiliad_workload::tpcc::{self, Tpcc, tasks::TpccTasks};
 
 /// A workload with a graph of tasks.
 pub(super) trait Ordered: Workload {
-    /// What a transaction shows.
+    /// The reply of a transaction.
     type Answer: PartialEq;
     /// The graph of requests that clients have in hand.
     type Tasks<'c>: Graph<Hardware>;

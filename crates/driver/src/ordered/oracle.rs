@@ -1,4 +1,4 @@
-//! What a run of tasks is compared with: the same requests as statements, one after another, on a database of its own.
+//! The oracle of a run of tasks: it executes the same requests as statements, one after another, on a database of its own.
 
 use super::graph::Ordered;
 use super::{Requests, load};

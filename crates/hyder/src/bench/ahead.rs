@@ -35,12 +35,12 @@ pub struct Ready<'b, M: Machine> {
     pub is_timed: bool,
 }
 
-/// What is left of a batch after the last stage.
+/// A batch after the last stage: its items are to be cleared away.
 pub struct Decided<'b, M: Machine> {
     /// The label of its last intention.
     pub label: u64,
     pub items: Vec<Prepared<'b, M>>,
-    /// What the last stage has replaced.
+    /// The blocks that the last stage has replaced.
     pub replaced: Vec<Block<M>>,
     pub is_timed: bool,
 }

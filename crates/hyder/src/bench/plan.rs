@@ -1,4 +1,4 @@
-//! What is measured, and what comes of it.
+//! The plan of a measurement, and its report.
 
 use crate::options::RollOptions;
 use chiliad_machine::Ticks;

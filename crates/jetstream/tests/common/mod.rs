@@ -17,7 +17,7 @@ pub struct Servers {
     program: PathBuf,
     port: u16,
     count: usize,
-    /// What the script calls the network between them.
+    /// The script's name for the network between them.
     network: &'static str,
     /// One cluster at a time: elections are slow enough without others.
     _turn: MutexGuard<'static, ()>,

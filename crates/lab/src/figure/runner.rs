@@ -33,7 +33,7 @@ pub fn leave_out(line: &mut Line, stop: Stop) -> Result<(), Stop> {
     }
 }
 
-/// What a series' line measures, if this grid has it.
+/// The measurement of a series' line, if this grid has it.
 pub fn asked(
     words: &[String],
     series: &Series,

@@ -21,7 +21,7 @@ pub struct AppendSpec {
     pub open: OpenLog,
 }
 
-/// What was appended to a shared log.
+/// The appends of a run on a shared log.
 #[derive(Clone, Debug)]
 pub struct AppendResult {
     /// The specification.

@@ -41,14 +41,14 @@ pub const LINE_WORDS: usize = LINE_BYTES / 8;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 pub struct FunctionId(pub u16);
 
-/// What a queue holds of a task.
+/// A task as a queue holds it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Task {
-    /// What it runs.
+    /// The function that it runs.
     pub function: FunctionId,
     /// Its place in the order.
     pub timestamp: u64,
-    /// What it likely touches, as a number that tasks share which touch the same; `None` where that is not known.
+    /// A number that tasks share which are likely to touch the same lines; `None` where that is not known.
     pub hint: Option<u64>,
     words: [u64; TASK_WORDS_MAX],
     count: u8,
@@ -110,7 +110,7 @@ pub trait Lines {
     fn trap(&self, why: &'static str) -> !;
 }
 
-/// What the body of a task does besides reading and writing words.
+/// The calls that the body of a task makes besides reading and writing words.
 pub trait Tasks: Lines {
     /// Enqueues a child, with the words that its function takes.
     ///

@@ -1,4 +1,4 @@
-//! What a directory holds, as text and as JSON.
+//! The contents of a directory, as text and as JSON.
 
 use chiliad::Recovered;
 use chiliad::directory::{Contents, LogContents};
@@ -11,7 +11,7 @@ use std::path::Path;
 pub struct Inspected<'a> {
     /// The directory.
     pub directory: &'a Path,
-    /// What it holds.
+    /// Its contents.
     pub contents: &'a Contents,
     /// What making its tables has taken, where that was done.
     pub rebuilt: Option<&'a Recovered>,
@@ -95,7 +95,7 @@ pub struct Salvaged<'a> {
     pub from: &'a Path,
     /// The new one.
     pub to: &'a Path,
-    /// What was saved, and what was not.
+    /// The tables that were saved, and those that were not.
     pub saved: &'a Recovered,
 }
 

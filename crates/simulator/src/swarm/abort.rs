@@ -11,14 +11,14 @@ use super::time::VirtualTime;
 use super::unit::{Phase, Pointer};
 use crate::timed::Timed;
 
-/// What an abort cost.
+/// The cost of an abort.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Toll {
     /// Words restored.
     pub(super) words: u64,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Check {
     /// Virtual times that were compared.

@@ -1,4 +1,4 @@
-//! What the body of a task does besides accesses, and how an execution ends.
+//! The calls of a task's body besides accesses, and how an execution ends.
 
 use super::abort::Toll;
 use super::chip::{Blocks, Swarm};
@@ -240,7 +240,7 @@ impl State {
         self.halt()
     }
 
-    /// What no task may do.
+    /// Ends the run if a task makes this call, which none may.
     #[inline]
     pub(crate) fn no_task(&self, what: &'static str) {
         if self.swarm.get().is_some() && self.running.get() != 0 && !std::thread::panicking() {

@@ -26,10 +26,10 @@ pub enum SetKind {
     Precise,
 }
 
-/// What an abort takes along.
+/// The tasks that an abort takes along.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Aborts {
-    /// What depends on it.
+    /// Those that depend on it.
     Selective,
     /// Every later task.
     All,
@@ -67,7 +67,7 @@ pub enum CommitEntry {
 pub struct TaskOptions {
     /// The sets.
     pub sets: SetKind,
-    /// What an abort takes along.
+    /// The tasks that an abort takes along.
     pub aborts: Aborts,
     /// Where tasks go.
     pub place: Place,
@@ -96,7 +96,7 @@ impl Default for TaskOptions {
     }
 }
 
-/// What a core is doing.
+/// The state of a core.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
     /// Nothing.
@@ -128,7 +128,7 @@ pub(super) struct TaskCore {
     pub(super) epoch: u32,
 }
 
-/// What is on its way.
+/// A message that is on its way.
 pub(super) enum Message {
     /// A task to a tile.
     Arrive { tile: u16, arrival: Arrival },
@@ -173,7 +173,7 @@ pub(super) trait Blocks {
     unsafe fn give(&self, block: Block, lines: usize);
 }
 
-/// What a run of tasks is given.
+/// The inputs of a run of tasks.
 pub(super) struct Given {
     pub(super) what: TaskUnits,
     pub(super) options: TaskOptions,

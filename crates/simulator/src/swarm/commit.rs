@@ -15,7 +15,7 @@ use crate::timed::{Load, Timed};
 /// accesses that it may is over by then.
 const STILL_MAX: u32 = 200_000;
 
-/// What happens to a task that is done.
+/// The outcome of an execution that has come to its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Finish {
     /// It has left its core.

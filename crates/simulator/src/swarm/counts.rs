@@ -1,4 +1,4 @@
-//! What a run of tasks counted.
+//! The counts of a run of tasks.
 
 use crate::timed::CoreTime;
 

@@ -13,7 +13,7 @@ use super::time::VirtualTime;
 use super::unit::{Phase, Pointer};
 use crate::timed::Timed;
 
-/// What a core is to do next.
+/// The next step of a core.
 enum Work {
     Spill,
     Refill,

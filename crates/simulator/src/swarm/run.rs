@@ -163,7 +163,7 @@ impl State {
         units.units[tile].slots[slot as usize].task
     }
 
-    /// What cores did not spend on tasks they idled.
+    /// Books as idle the time that cores did not spend on tasks.
     fn settle_tasks(&self, cores: u64) {
         let (Some(timed), Some(swarm)) = (self.timed(), self.swarm.get()) else { return };
         let mut units = swarm.borrow_mut();

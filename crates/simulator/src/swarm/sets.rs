@@ -182,7 +182,7 @@ impl Sets {
     }
 }
 
-/// What an access conflicts with: a write with all, a read with writes.
+/// The accesses that one conflicts with: a write with all, a read with writes.
 fn conflicting(users: Users, writes: bool) -> u128 {
     if writes { users.read | users.wrote } else { users.wrote }
 }

@@ -20,7 +20,7 @@ pub(super) struct Execution {
     pub(super) number: u32,
 }
 
-/// What a task is doing.
+/// The state of a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Phase {
     /// Nothing: the place is free.

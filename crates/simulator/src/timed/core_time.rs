@@ -131,14 +131,14 @@ impl Books {
         }
     }
 
-    /// What is measured begins at `time`: all before is forgotten.
+    /// The window begins at `time`: all before is forgotten.
     pub(crate) fn begin(&mut self, time: u64) {
         self.begin = time;
         self.time = CoreTime::default();
         self.accounts.iter_mut().for_each(|it| it.waited = 0);
     }
 
-    /// What is measured ends at `time`.
+    /// The window ends at `time`.
     pub(crate) fn end(&mut self, time: u64) {
         self.end = time.min(self.end);
     }

@@ -1,6 +1,6 @@
 //! Events that are no core's, such as messages between task units: they have numbers after those of the cores.
 
-/// What is on its way.
+/// Messages that are on their way.
 #[derive(Default)]
 pub(super) struct Posted {
     /// The number of the first event that is no core's; zero: there has been none.

@@ -1,4 +1,4 @@
-//! What the tests share: runs of tasks, and programs of them.
+//! The kit of these tests: runs of tasks, and programs of them.
 
 use chiliad_machine::tasks::{FunctionId, LinePool, Program, Task, Tasks};
 use chiliad_machine::{Machine, Word};
@@ -33,7 +33,7 @@ pub fn words(run: &Run, lines: usize) -> &'static [SimWord] {
     })
 }
 
-/// What words hold.
+/// The values of words.
 pub fn contents(run: &Run, words: &[SimWord]) -> Vec<u64> {
     run.outside(|| words.iter().map(|word| word.load(Ordering::Relaxed)).collect())
 }

@@ -1,4 +1,4 @@
-//! What bodies may do, and what happens when they do something else.
+//! Bodies keep the rules of tasks, or the run ends by name.
 
 use crate::kit::{Closures, child, complete, config, task, words};
 use chiliad_machine::tasks::{CHILDREN_MAX, LinePool, Lines, Task, Violation};

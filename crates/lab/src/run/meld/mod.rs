@@ -20,7 +20,7 @@ const ZONE_KEY_BYTES: u64 = 2_000;
 pub struct MeldSpec {
     /// Rows and intentions.
     pub plan: MeldPlan,
-    /// What intentions depend on.
+    /// The reads and writes that intentions depend on.
     pub level: Level,
     /// Threads that premeld, and how many intentions of its own each lies back.
     pub premeld: (u32, u32),

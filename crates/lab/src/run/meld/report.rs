@@ -27,7 +27,7 @@ fn sum(report: &MeldReport) -> u64 {
 }
 
 impl MeldResult {
-    /// What is wrong: ways that must come to the same verdicts and rows have not.
+    /// The problem, if there is one: ways that must come to the same verdicts and rows have not.
     #[must_use]
     pub fn problem(&self) -> Option<String> {
         let exact = self.reports.iter().filter(|(way, _)| way.is_exact());

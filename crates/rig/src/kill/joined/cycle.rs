@@ -35,7 +35,7 @@ pub enum Cut {
     Isolated,
 }
 
-/// What can be done to those that keep the log.
+/// The harm that a script can do to the servers that keep the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LogFaults {
     /// Nothing.

@@ -16,7 +16,7 @@ pub enum Of {
     Greatest,
 }
 
-/// What stands for the third quarter, and for the last.
+/// The numbers that stand for the third quarter, and for the last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Halves {
     pub third: u64,

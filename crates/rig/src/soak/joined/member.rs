@@ -21,7 +21,7 @@ const BATCH: usize = 256;
 /// The longest that a client lags behind its pace and still makes up for it.
 const LAG_MAX: Duration = Duration::from_secs(1);
 
-/// What a server has read of the log to be as far as the others.
+/// The part of the log that a server has read to be as far as the others.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CaughtUp {
     pub bytes: u64,
@@ -43,7 +43,7 @@ pub enum Pace {
     Full,
 }
 
-/// What a round is to its clients.
+/// A round, as its clients see it.
 pub struct Shift<'a> {
     pub pace: Pace,
     /// The rows when it began.

@@ -64,7 +64,7 @@ impl JoinedReport {
         self.samples.log.second_half(Of::Greatest)
     }
 
-    /// What grows, if something does.
+    /// The number that grows, if one does.
     pub(super) fn problem(&self) -> Option<String> {
         let grows = |what: &str, halves: Option<Halves>, most: f64| {
             let Halves { third, last } = halves.filter(|halves| halves.ratio() > most)?;

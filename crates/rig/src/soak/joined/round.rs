@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// How often it is looked whether a round is over.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What is special about a round.
+/// The kind of a round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Nothing.

@@ -16,12 +16,12 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Over so many looks the log's growth is measured, and after as many a sample is taken.
 const LOOKS: usize = 10;
 
-/// What a sampler has seen.
+/// The samples of a soak.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     /// Resident memory of the process, in bytes, once a second.
     pub memory: Curve,
-    /// What the log takes where it is stored, in bytes, once a second; in records where it does not tell.
+    /// The size of the log where it is stored, in bytes, once a second; in records where it does not tell.
     pub log: Curve,
     /// The fastest that the log grew over a second, in bytes a second.
     pub fullest: f64,

@@ -86,7 +86,7 @@ fn version(value: &[u8]) -> (Stamp, u64) {
 /// The stamps of all rows when a round began, by table and key: to its history they are what was there before.
 pub type Before = BTreeMap<(u32, Box<[u8]>), Stamp>;
 
-/// What a transaction is to do.
+/// The work of a transaction.
 #[derive(Clone, Debug)]
 enum Intent {
     /// Updates two rows.
