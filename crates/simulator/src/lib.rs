@@ -109,8 +109,8 @@ pub use region::NoMemory;
 pub use run::{Run, trace_freeing};
 pub use shared_log::{FaultyLog, LogCounters, LogFaults};
 pub use swarm::{
-    Aborts, Canary, Cause, CommitEntry, Hardware, Passed, Place, SetKind, TASK_FAULTS, TaskCounts,
-    TaskOptions, TaskVerdict,
+    Aborts, Begun, Canary, Cause, CommitEntry, Hardware, Passed, Place, SetKind, TASK_FAULTS,
+    TaskCounts, TaskOptions, TaskVerdict,
 };
 pub use timed::{CoreTime, Timings, begin_core_time, end_core_time};
 pub use word::{SimLink, SimWord};

@@ -1,7 +1,7 @@
 //! The outcome of a run.
 
 use crate::host::Host;
-use crate::swarm::{Passed, TaskCounts, TaskVerdict};
+use crate::swarm::{Begun, Passed, TaskCounts, TaskVerdict};
 use crate::timed::{CoreTime, Timings};
 use chiliad_machine::{Cost, Ticks, WorkerId};
 use std::backtrace::Backtrace;
@@ -387,6 +387,8 @@ pub struct Outcome {
     /// The global virtual times of a run of tasks that were told to its tiles, rising. The run may end before it is told
     /// of the last.
     pub passed: Vec<Passed>,
+    /// When executions began of the tasks that a run of tasks watched, rising.
+    pub begun: Vec<Begun>,
     /// The last accesses, if the run was asked to list them.
     pub transcript: Vec<Step>,
     /// Memory handed out, freed blocks included.

@@ -331,6 +331,7 @@ impl Run {
             timings: state.timed().map(|it| it.borrow().timings),
             tasks: state.swarm.get().map(|it| it.borrow().counts()),
             passed: state.swarm.get().map(|it| it.borrow_mut().take_passed()).unwrap_or_default(),
+            begun: state.swarm.get().map(|it| it.borrow_mut().take_begun()).unwrap_or_default(),
             core_time: state
                 .swarm
                 .get()

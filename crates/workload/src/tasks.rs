@@ -4,6 +4,10 @@
 //! A request is made up before the run, and tasks only read it: words say which. Its answer is put together from the
 //! transaction's lines when the run is over.
 
+mod one;
+
+pub use one::{Answer, FirstRequests, OneTask, execute};
+
 use crate::row::{Column, Kind};
 use chiliad_machine::tasks::{FunctionId, LINE_WORDS, Lines, Task, Tasks};
 use chiliad_machine::{Array, Cost, Line, Machine, Ordering, Word};

@@ -1,6 +1,6 @@
 //! All task units of a chip, and what is on its way between them.
 
-use super::counts::{Passed, TaskCounts};
+use super::counts::{Begun, Passed, TaskCounts};
 use super::sets::{ByLine, Sets};
 use super::time::VirtualTime;
 use super::unit::{Arrival, Block, Execution, Phase, Pointer, Slot, Unit};
@@ -8,7 +8,7 @@ use crate::description::TaskUnits;
 use crate::random::{Generator, Stream};
 use crate::timed::Timed;
 use chiliad_machine::Fault;
-use chiliad_machine::tasks::Task;
+use chiliad_machine::tasks::{FunctionId, Task};
 use std::collections::BTreeSet;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
@@ -79,6 +79,8 @@ pub struct TaskOptions {
     pub audit: bool,
     /// Accesses that a speculative execution may make.
     pub accesses_max: u32,
+    /// The function of tasks whose executions are listed as they begin.
+    pub watched: Option<FunctionId>,
 }
 
 impl Default for TaskOptions {
@@ -92,6 +94,7 @@ impl Default for TaskOptions {
             commit_entry: CommitEntry::Finish,
             audit: false,
             accesses_max: ACCESSES_MAX,
+            watched: None,
         }
     }
 }
@@ -196,6 +199,8 @@ pub(crate) struct Swarm {
     pub(super) gvt: VirtualTime,
     /// The timestamps that it has come to.
     pub(super) passed: Vec<Passed>,
+    /// The executions that are watched.
+    pub(super) begun: Vec<Begun>,
     /// Dispatches and arrivals so far.
     pub(super) dispatches: u64,
     pub(super) arrivals: u64,
@@ -254,6 +259,7 @@ impl Swarm {
             options,
             gvt: VirtualTime::ZERO,
             passed: Vec::new(),
+            begun: Vec::new(),
             dispatches: 0,
             arrivals: 0,
             alive: 0,
@@ -277,6 +283,11 @@ impl Swarm {
     /// The global virtual times so far, which are then its caller's.
     pub(crate) fn take_passed(&mut self) -> Vec<Passed> {
         std::mem::take(&mut self.passed)
+    }
+
+    /// The executions so far that are watched, which are then its caller's.
+    pub(crate) fn take_begun(&mut self) -> Vec<Begun> {
+        std::mem::take(&mut self.begun)
     }
 
     /// Whether a planted bug is switched on.

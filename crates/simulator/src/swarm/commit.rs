@@ -6,7 +6,7 @@
 
 use super::abort::Toll;
 use super::chip::{Message, Role, Swarm};
-use super::counts::{Cause, Passed};
+use super::counts::{Cause, Passed, TaskCounts};
 use super::time::VirtualTime;
 use super::unit::Phase;
 use crate::timed::{Load, Timed};
@@ -174,7 +174,8 @@ impl Swarm {
             self.unsound.get_or_insert("global virtual time");
         }
         if gvt.timestamp() > self.gvt.timestamp() {
-            self.passed.push(Passed { cycle: time, timestamp: gvt.timestamp() });
+            let counts = self.counts_at(time);
+            self.passed.push(Passed { cycle: time, timestamp: gvt.timestamp(), counts });
         }
         self.gvt = self.gvt.max(gvt);
         for tile in 0..self.units.len() {
@@ -199,6 +200,26 @@ impl Swarm {
             self.wake_finishers(timed, tile, time);
             self.dispatch(timed, tile, time);
         }
+    }
+
+    /// The counts until now. What tasks take that have not committed yet is not among the time of committed ones, nor
+    /// have their cores idled.
+    fn counts_at(&self, time: u64) -> TaskCounts {
+        let mut under_way = 0;
+        for unit in &self.units {
+            let ran = |&(_, slot): &(VirtualTime, u16)| unit.slots[slot as usize].ran;
+            under_way += unit.finished.iter().map(ran).sum::<u64>();
+            for &core in &unit.cores {
+                if let Role::Busy(slot) = self.cores[core as usize].role {
+                    let of = &unit.slots[slot as usize];
+                    under_way += time.saturating_sub(of.begun).saturating_sub(of.waited);
+                }
+            }
+        }
+        let mut counts = self.counts;
+        let cores = self.cores.len() as u64 - 1;
+        counts.core_time.idle = (cores * time).saturating_sub(counts.core_time.total() + under_way);
+        counts
     }
 
     /// The earliest task of all is irrevocable from now on: nothing of it is tracked, and its children are on their own.

@@ -30,6 +30,17 @@ pub struct Passed {
     pub cycle: u64,
     /// All tasks with lower timestamps have committed.
     pub timestamp: u64,
+    /// The counts until then, of which the cores idled what they neither spent nor are spending on tasks.
+    pub counts: TaskCounts,
+}
+
+/// An execution of a task that is watched began: [`super::TaskOptions::watched`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Begun {
+    /// When, in cycles.
+    pub cycle: u64,
+    /// The timestamp of the task.
+    pub timestamp: u64,
 }
 
 /// The counts of a run of tasks.
@@ -77,4 +88,38 @@ pub struct TaskCounts {
     pub largest_abort: u64,
     /// Cycles of the cores.
     pub core_time: CoreTime,
+}
+
+impl TaskCounts {
+    /// The counts since those of an earlier moment. The largest abort is that of the whole run.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut aborted = self.aborted;
+        for (count, before) in aborted.iter_mut().zip(earlier.aborted) {
+            *count -= before;
+        }
+        Self {
+            made: self.made - earlier.made,
+            dispatched: self.dispatched - earlier.dispatched,
+            committed: self.committed - earlier.committed,
+            squashed: self.squashed - earlier.squashed,
+            aborted,
+            undone_words: self.undone_words - earlier.undone_words,
+            passed_near: self.passed_near - earlier.passed_near,
+            checked_tile: self.checked_tile - earlier.checked_tile,
+            passed_canary: self.passed_canary - earlier.passed_canary,
+            checked_global: self.checked_global - earlier.checked_global,
+            tiles_asked: self.tiles_asked - earlier.tiles_asked,
+            compared: self.compared - earlier.compared,
+            false_matches: self.false_matches - earlier.false_matches,
+            spilled: self.spilled - earlier.spilled,
+            refilled: self.refilled - earlier.refilled,
+            refused: self.refused - earlier.refused,
+            updates: self.updates - earlier.updates,
+            queued: self.queued - earlier.queued,
+            commit_queued: self.commit_queued - earlier.commit_queued,
+            largest_abort: self.largest_abort,
+            core_time: self.core_time.since(&earlier.core_time),
+        }
+    }
 }

@@ -8,7 +8,7 @@
 
 use super::abort::Toll;
 use super::chip::{CommitEntry, Role, Swarm};
-use super::counts::Cause;
+use super::counts::{Begun, Cause};
 use super::time::VirtualTime;
 use super::unit::{Phase, Pointer};
 use crate::timed::Timed;
@@ -103,6 +103,9 @@ impl Swarm {
         it.phase = Phase::Running;
         it.time = VirtualTime::new(it.task.timestamp, self.dispatches);
         (it.core, it.entry, it.begun) = (core, entry, time);
+        if self.options.watched == Some(it.task.function) {
+            self.begun.push(Begun { cycle: time, timestamp: it.task.timestamp });
+        }
         let (virtual_time, held) = (it.time, it.excepted);
         if self.options.commit_entry == CommitEntry::Dequeue {
             it.queued = true;

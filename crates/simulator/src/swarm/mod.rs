@@ -39,6 +39,6 @@ mod verdict;
 pub use body::Hardware;
 pub(crate) use chip::Swarm;
 pub use chip::{Aborts, Canary, CommitEntry, Place, SetKind, TaskOptions};
-pub use counts::{Cause, Passed, TaskCounts};
+pub use counts::{Begun, Cause, Passed, TaskCounts};
 pub use faults::FAULTS as TASK_FAULTS;
 pub use verdict::TaskVerdict;

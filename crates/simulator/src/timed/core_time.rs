@@ -27,6 +27,17 @@ impl CoreTime {
         self.committed + self.aborted + self.stalled + self.idle
     }
 
+    /// The time since that of an earlier moment.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            committed: self.committed - earlier.committed,
+            aborted: self.aborted - earlier.aborted,
+            stalled: self.stalled - earlier.stalled,
+            idle: self.idle.saturating_sub(earlier.idle),
+        }
+    }
+
     /// The four parts as shares that sum to one, in the order of the fields, where `more` cycles of further cores are
     /// idle; `None` where there was no time.
     #[must_use]

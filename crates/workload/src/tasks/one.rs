@@ -1,0 +1,210 @@
+//! Any workload as tasks: each transaction is one, whose statements are those of the workload's own procedures.
+//!
+//! A body makes its client anew, with the one request that the client draws first, so that an execution that hardware gives
+//! up leaves nothing behind that the next one would meet. What such an execution held on the host, a client and what its
+//! statements have read, is lost until the process ends: procedures of workloads own vectors, and nobody drops them.
+//! Graphs of fine tasks own nothing.
+
+use super::{GENERATE, ROOT, charge_request, generate};
+use crate::any_workload::{AnyClient, AnyWorkload};
+use crate::workload::{ClientId, Shape};
+use chiliad_api::{Entry, Error, Range, Result, Row, Scanned, TableId, Transaction};
+use chiliad_machine::tasks::{FunctionId, Task, Tasks};
+use chiliad_swarm::{Attempt, Graph, Statements, View};
+use core::cell::Cell;
+
+/// The answer to a request that was not rolled back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// A digest of what was read, or the number that a terminal would show.
+    pub shown: u64,
+    /// It found nothing to act on: [`crate::Workload::unsuccessful`].
+    pub is_unsuccessful: bool,
+}
+
+/// Requests that are each a client's first.
+#[derive(Clone, Copy)]
+pub struct FirstRequests<'w> {
+    /// The workload that makes them up.
+    pub workload: &'w dyn AnyWorkload,
+    /// How many clients, and so requests, there are.
+    pub count: usize,
+    /// The seed of the run.
+    pub seed: u64,
+}
+
+impl<'w> FirstRequests<'w> {
+    /// The client with the request of this number in hand, on a database whose tables have these numbers.
+    #[must_use]
+    pub fn client(&self, tables: &[TableId], request: usize) -> (Box<dyn AnyClient + 'w>, Shape) {
+        let client_id = ClientId { index: request, home: request, of: self.count, seed: self.seed };
+        let mut client = self.workload.any_client(tables, client_id);
+        let shape = client.next(&mut Vec::new());
+        (client, shape)
+    }
+}
+
+/// Executes the request that a client has in hand.
+///
+/// # Errors
+/// Those of the transaction.
+pub fn execute(client: &mut dyn AnyClient, tx: &mut dyn Transaction) -> Result<Answer> {
+    let mut told = Told { tx, digest: Cell::new(DIGEST) };
+    client.execute(&mut told)?;
+    Ok(Answer { shown: told.digest.get(), is_unsuccessful: client.unsuccessful() })
+}
+
+/// The transactions of so many requests, each a task.
+pub struct OneTask<'w> {
+    requests: FirstRequests<'w>,
+    tables: Vec<TableId>,
+    /// By request, that of its last execution which came to its end.
+    answers: Vec<Cell<Option<Answer>>>,
+}
+
+impl<'w> OneTask<'w> {
+    /// The transactions of these requests, on a database whose tables have these numbers.
+    #[must_use]
+    pub fn new(requests: FirstRequests<'w>, tables: &[TableId]) -> Self {
+        let answers = vec![Cell::new(None); requests.count];
+        Self { requests, tables: tables.to_vec(), answers }
+    }
+
+    /// The answer to a request whose task has committed; `None` if it was rolled back.
+    #[must_use]
+    pub fn shown(&self, request: usize) -> Option<Answer> {
+        self.answers[request].get()
+    }
+
+    fn transaction<T: Tasks>(&self, view: &mut View<'_, T>, task: &Task) {
+        let request = task.word(0) as usize;
+        let Some(place) = self.answers.get(request) else { view.trap("a request that is none") };
+        let (mut client, _) = self.requests.client(&self.tables, request);
+        charge_request::<T::Machine>(client.draws());
+        let mut attempt = Attempt::default();
+        let mut statements = Statements::begin(view, &mut attempt);
+        let answer = execute(&mut *client, &mut statements);
+        let ended = match answer {
+            Ok(answer) => statements.commit().map(|()| Some(answer)),
+            Err(error) => {
+                statements.rollback();
+                if matches!(error, Error::RolledBack) { Ok(None) } else { Err(error) }
+            }
+        };
+        match ended {
+            Ok(answer) => place.set(answer),
+            Err(_) => view.trap("a statement that fails"),
+        }
+    }
+}
+
+impl<T: Tasks> Graph<T> for OneTask<'_> {
+    fn name(&self, function: FunctionId) -> &'static str {
+        match function {
+            GENERATE => "generate",
+            ROOT => "transaction",
+            _ => "unknown",
+        }
+    }
+
+    fn run(&self, view: &mut View<'_, T>, task: &Task) {
+        match task.function {
+            GENERATE => generate(view, task),
+            ROOT => self.transaction(view, task),
+            _ => view.trap("a function that does not exist"),
+        }
+    }
+}
+
+/// The digest of nothing (FNV-1a: Fowler, Noll, Vo, 1991), and by what each byte multiplies it.
+const DIGEST: u64 = 0xcbf2_9ce4_8422_2325;
+const DIGEST_PRIME: u64 = 0x0100_0000_01b3;
+
+/// A transaction whose answers are digested, as they come: what was found, and the bytes that were looked at.
+struct Told<'t> {
+    tx: &'t mut dyn Transaction,
+    digest: Cell<u64>,
+}
+
+impl Told<'_> {
+    fn tell(&self, length: u64, bytes: &[u8]) {
+        let mix = |digest: u64, byte: &u8| (digest ^ u64::from(*byte)).wrapping_mul(DIGEST_PRIME);
+        let length = length.to_le_bytes();
+        self.digest.set(length.iter().chain(bytes).fold(self.digest.get(), mix));
+    }
+
+    fn tell_bytes(&self, bytes: &[u8]) {
+        self.tell(bytes.len() as u64, bytes);
+    }
+
+    fn found(&self, row: Option<Row>) -> Result<Option<Row>> {
+        match row {
+            Some(row) => self.tell_bytes(self.tx.bytes(row)?),
+            // No row is as long.
+            None => self.tell(u64::MAX, &[]),
+        }
+        Ok(row)
+    }
+
+    fn scanned(&self, scanned: Scanned) -> Result<Scanned> {
+        for &entry in self.tx.entries(scanned)? {
+            self.tell_bytes(self.tx.key(entry)?);
+            self.tell_bytes(self.tx.bytes(entry.row)?);
+        }
+        Ok(scanned)
+    }
+}
+
+impl Transaction for Told<'_> {
+    fn get(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
+        let row = self.tx.get(table, key)?;
+        self.found(row)
+    }
+
+    fn get_for_update(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
+        let row = self.tx.get_for_update(table, key)?;
+        self.found(row)
+    }
+
+    fn scan(&mut self, table: TableId, range: Range<'_>) -> Result<Scanned> {
+        let scanned = self.tx.scan(table, range)?;
+        self.scanned(scanned)
+    }
+
+    fn scan_index(&mut self, table: TableId, index: usize, range: Range<'_>) -> Result<Scanned> {
+        let scanned = self.tx.scan_index(table, index, range)?;
+        self.scanned(scanned)
+    }
+
+    fn entries(&self, scanned: Scanned) -> Result<&[Entry]> {
+        self.tx.entries(scanned)
+    }
+
+    fn key(&self, entry: Entry) -> Result<&[u8]> {
+        self.tx.key(entry)
+    }
+
+    fn bytes(&self, row: Row) -> Result<&[u8]> {
+        self.tx.bytes(row)
+    }
+
+    fn insert(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+        self.tx.insert(table, key, value)
+    }
+
+    fn update(&mut self, row: Row, value: &[u8]) -> Result<()> {
+        self.tx.update(row, value)
+    }
+
+    fn modify(&mut self, row: Row) -> Result<&mut [u8]> {
+        self.tx.modify(row)
+    }
+
+    fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+        self.tx.put(table, key, value)
+    }
+
+    fn remove_row(&mut self, row: Row) -> Result<()> {
+        self.tx.remove_row(row)
+    }
+}
