@@ -1,14 +1,15 @@
 //! What the flags of a run mean together: from flags to a [`RunSpec`], every combination checked.
 
 use crate::args::{
-    MachineFlags, NativeFlags, RunFlags, Schedule, Scope, SimulatedFlags, WorkloadFlags,
+    MachineFlags, Memory, NativeFlags, RunFlags, Schedule, Scope, SimulatedFlags, WorkloadFlags,
     check_shares_log,
 };
 use chiliad_driver::{Durability, Length, SWARM, lies_in_directories, schemes, shares_log};
-use chiliad_engine::{DurableOptions, Info, LogOptions, Options};
+use chiliad_engine::{DurableOptions, Info, LogOptions, Options, Supply};
 use chiliad_host::{Stop, computer};
 use chiliad_lab::spec::{
-    Asked, HostSpec, InFlight, MachineSpec, Order, Place, RunSpec, SharedLogSpec, Storage, Timed,
+    Asked, HostSpec, InFlight, MachineSpec, On, Order, Place, RunSpec, SharedLogSpec, Storage,
+    Timed,
 };
 use chiliad_machine::shared_log::SharedLog;
 use chiliad_machine::{Fault, MEMBERS_MAX};
@@ -143,8 +144,10 @@ pub fn simulated(
             format!("{word} in simulation, which has no trials; accepted: 1 to {MEMBERS_MAX}");
         return Err(Stop::bad("--interleave", problem));
     }
-    let place = Place::Simulated(machine(&flags.machine)?);
-    let spec = resolve(workload, run, place, (cores, clients), flags.log_faults)?;
+    let ideal_memory = matches!(run.allocator, Memory::Ideal);
+    let place = Place::Simulated(MachineSpec { ideal_memory, ..machine(&flags.machine)? });
+    let mut spec = resolve(workload, run, place, (cores, clients), flags.log_faults)?;
+    spec.ordered = flags.tasks.options(spec.scheme)?;
     spec.check()?;
     Ok(spec)
 }
@@ -164,7 +167,7 @@ pub fn machine(flags: &MachineFlags) -> Result<MachineSpec, Stop> {
         Schedule::Random => Order::Random,
         Schedule::FewPreemptions => Order::FewPreemptions,
     };
-    Ok(MachineSpec { order, memory_model: flags.memory_model, fault })
+    Ok(MachineSpec { order, memory_model: flags.memory_model, fault, ideal_memory: false })
 }
 
 fn resolve(
@@ -185,6 +188,14 @@ fn resolve(
     let load = workload.load(&Scope { clients, scheme, on: on.kind() })?;
     check_waits(run, scheme, &load.options)?;
     let transactions = run.transactions.map(Length::Transactions);
+    let supply = match run.allocator {
+        Memory::From(supply) => supply,
+        Memory::Ideal if on.kind() == On::Timed => Supply::Pools,
+        Memory::Ideal => {
+            let problem = "ideal where no simulated time passes; accepted: pool";
+            return Err(Stop::bad("--allocator", problem));
+        }
+    };
     let asked = Asked {
         scheme,
         load,
@@ -203,7 +214,7 @@ fn resolve(
         engine: Options {
             locks_max: run.locks_max as u64,
             deadlock_check: run.deadlock_check,
-            supply: run.allocator,
+            supply,
             timestamps: run.timestamps,
             ..run.drawn.options()
         },

@@ -479,7 +479,21 @@ fn ordered_tasks_need_task_units_and_a_graph() {
         &["--scheme", "task units", "simulate --machine swarm-64"],
     );
     refused("simulate tpcc --scheme swarm", &["--machine", "thousand-cores", "swarm-64"]);
-    refused(&format!("simulate ycsb {on}"), &["--scheme", "graph", "tpcc, bidding"]);
+    refused(&format!("simulate ycsb {on} --tasks fine"), &["--tasks", "graph", "tpcc, bidding"]);
+    refused(&format!("simulate tpcc {on} --tasks three"), &["--tasks", "three", "one, fine"]);
+    refused("simulate tpcc --allocator ideal --schedule random", &["--allocator", "ideal"]);
+    refused("bench tpcc --allocator ideal", &["--allocator", "ideal"]);
+    for flag in [
+        "--tasks one",
+        "--sets precise",
+        "--aborts all",
+        "--place hint",
+        "--canary line",
+        "--commit-entry dequeue",
+    ] {
+        let name = flag.split(' ').next().expect("a name");
+        refused(&format!("simulate tpcc --machine swarm-64 {flag}"), &[name, "silo", "swarm"]);
+    }
     refused(&format!("simulate tpcc {on} --clients 5"), &["--clients", "5", "4"]);
     refused(&format!("simulate tpcc {on} --interleave 2"), &["--interleave", "2", "1"]);
     refused(&format!("simulate tpcc {on} --schedule random"), &["--schedule", "timed"]);

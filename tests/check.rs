@@ -101,6 +101,8 @@ fn kinds_of_writes_are_compared() {
 fn schemes_are_listed() {
     let said = stdout(&chiliad("schemes"));
     assert!(said.contains("silo") && said.contains("serializable"), "{said}");
+    let swarm = said.lines().find(|line| line.starts_with("swarm ")).expect("swarm");
+    assert!(swarm.contains("serializable") && swarm.contains("the machine swarm-64"), "{swarm}");
     let schemes = result("schemes");
     let silo = schemes.as_array().and_then(|list| list.iter().find(|info| info["name"] == "silo"));
     assert_eq!(silo.expect("silo")["snapshots"], true);

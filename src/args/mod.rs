@@ -10,6 +10,7 @@ mod machines;
 mod run;
 mod scope;
 mod soak;
+mod tasks;
 mod workloads;
 
 pub use cluster::check_shares_log;
@@ -17,7 +18,7 @@ pub use data::{ChildFlags, CopyFlags, CrashFlags, DamageFlags, RecoverFlags};
 pub use figure::{FigureCommand, FigureRunFlags};
 pub use hyder::{LogFlags, MeldFlags};
 pub use machines::{CalibrateChildFlags, MachinesCommand, MachinesFlags};
-pub use run::{DrawnFlags, MachineFlags, NativeFlags, OutputFlags, RunFlags, Schedule};
+pub use run::{DrawnFlags, MachineFlags, Memory, NativeFlags, OutputFlags, RunFlags, Schedule};
 pub use scope::{Scope, WorkloadFlags};
 pub use soak::SoakFlags;
 pub use workloads::{
@@ -203,6 +204,9 @@ pub struct SimulatedFlags {
     /// when the rows are loaded [default: never].
     #[arg(long, value_name = "ONE-IN", value_parser = whole(2, 1_000_000))]
     pub log_faults: Option<u64>,
+    /// The ordered tasks.
+    #[command(flatten)]
+    pub tasks: tasks::TaskFlags,
     /// The machine.
     #[command(flatten)]
     pub machine: MachineFlags,

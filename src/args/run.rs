@@ -81,9 +81,10 @@ pub struct RunFlags {
     pub drawn: DrawnFlags,
     /// Where memory for records, index nodes and versions comes from, and each transaction's private
     /// memory: pools of each thread, which grow and shrink with the load, the same pools at a fixed size,
-    /// or an allocator that is called for each piece. Simulated runs have pools only.
+    /// or an allocator that is called for each piece. Simulated runs have pools only, and pools that cost as little as
+    /// memory does in a task.
     #[arg(long, value_name = "NAME", default_value = "pool", value_parser = choice(ALLOCATORS))]
-    pub allocator: Supply,
+    pub allocator: Memory,
     /// The length of a commit epoch, 1us to 1h [default: 40ms natively, 500us in simulation].
     #[arg(long, value_name = "TIME", value_parser = values::time_above_zero)]
     pub epoch: Option<Duration>,
@@ -314,13 +315,23 @@ pub const LATCHES: &Words<MutexKind> = &[
 
 /// `--allocator` (Yu, 2015, 4.1.1). Only the engine's slots and its transactions' private memory come from there; all
 /// else is the process's own.
-const ALLOCATORS: &Words<Supply> = &[
-    ("pool", Supply::Pools, "The engine's own pools"),
-    ("fixed", Supply::FixedPools, "The same at a fixed size"),
-    ("system", Supply::Single(&SYSTEM), "The system's allocator"),
-    ("mimalloc", Supply::Single(&MIMALLOC), "mimalloc"),
-    ("jemalloc", Supply::Single(&JEMALLOC), "jemalloc"),
+const ALLOCATORS: &Words<Memory> = &[
+    ("pool", Memory::From(Supply::Pools), "The engine's own pools"),
+    ("fixed", Memory::From(Supply::FixedPools), "The same at a fixed size"),
+    ("system", Memory::From(Supply::Single(&SYSTEM)), "The system's allocator"),
+    ("mimalloc", Memory::From(Supply::Single(&MIMALLOC)), "mimalloc"),
+    ("jemalloc", Memory::From(Supply::Single(&JEMALLOC)), "jemalloc"),
+    ("ideal", Memory::Ideal, "Pools in 30 cycles, in simulated time (Yan, 2015, 5.2)"),
 ];
+
+/// Where memory comes from.
+#[derive(Clone, Copy)]
+pub enum Memory {
+    /// This supply, at its price.
+    From(Supply),
+    /// Pools, at the price of memory in tasks.
+    Ideal,
+}
 
 static SYSTEM: Allocator = Allocator::new("system", &System);
 static MIMALLOC: Allocator = Allocator::new("mimalloc", &MiMalloc);

@@ -77,7 +77,10 @@ pub use melding::run_melding;
 pub use native::{load_native, run_native};
 pub use on::On;
 pub use opening::{ClusterOptions, Home, Opening, SERVERS_MAX};
-pub use ordered::{SWARM, has_graph, is_ordered, ordered_kinds, run_ordered};
+pub use ordered::{
+    Form, LoadedTasks, OrderedOptions, SWARM, has_graph, is_ordered, load_tasks, ordered_kinds,
+    run_tasks,
+};
 pub use plan::{FOLLOWED_ONE_IN, Length, MEMORY_READY, Others, Plan, Recording, Retry};
 pub use progress::{NoProgress, Progress};
 pub use report::{Failure, NativeReport, SimulatedReport};

@@ -2,29 +2,35 @@
 //! a transaction has committed when the global virtual time has passed its range of timestamps.
 //!
 //! Tasks do not look at a clock, so a run is one of a number of requests. Where a window of time is asked for, a short run
-//! tells how many requests that takes, and one of so many follows from the start, until it outlasts the window. All requests
-//! of the last run have then committed, and its rows can be compared.
+//! in a process of its own tells how many requests that takes, and the database that both begin with is loaded once. All
+//! requests of a run have then committed, so that its rows and answers can be compared.
+//!
+//! A transaction's latency begins when its root is first dispatched, as that of a client does with its first attempt:
+//! how long a request has waited before that is a matter of how many are drawn ahead.
 
-mod graph;
+mod asked;
+mod load;
 mod oracle;
+mod window;
 
-use super::simulated::{LOADED_SEED, ticks};
-use super::target::{conditions, seal_loaded};
+use super::simulated::ticks;
+use super::target::conditions;
 use super::{Failure, Idle, Length, SimulatedPlan, SimulatedReport, Tally};
-use chiliad_api::{Info, Store, TableId};
-use chiliad_machine::Machine;
-use chiliad_simulator::{Outcome, Run, Sim, TaskOptions};
-use chiliad_swarm::Swarm;
-use chiliad_workload::bidding::Bidding;
-use chiliad_workload::tasks::{RANGE, first_of};
-use chiliad_workload::tpcc::Tpcc;
-use chiliad_workload::{ClientId, Workload, WorkloadOptions};
-use graph::Ordered;
+use asked::Formed;
+use chiliad_api::{Info, Store};
+use chiliad_simulator::fork::{Heard, in_children};
+use chiliad_simulator::{Outcome, TaskOptions};
+use chiliad_workload::tasks::{RANGE, ROOT, first_of};
+use chiliad_workload::{Condition, WorkloadOptions};
+use oracle::After;
+use std::convert::Infallible;
 use std::mem::forget;
 use std::time::Instant;
+use window::{Window, begins, commits};
 
 /// The scheme of transactions as ordered tasks.
 pub use chiliad_swarm::INFO as SWARM;
+pub use load::{LoadedTasks, load_tasks};
 
 /// Tasks that make transactions by turns.
 const GENERATORS: u64 = 8;
@@ -32,7 +38,33 @@ const GENERATORS: u64 = 8;
 /// Requests for each core in a run that tells how many a window takes.
 const TRIED_PER_CORE: usize = 16;
 
-/// Whether transactions under this scheme are ordered tasks: [`run_ordered`] is for those.
+/// The form that transactions have as tasks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// Each is one task.
+    One,
+    /// Each is a graph of tasks, which is the workload's own.
+    Fine,
+}
+
+/// How transactions are ordered tasks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct OrderedOptions {
+    /// The form that they have; `None`: fine where the workload has a graph.
+    pub form: Option<Form>,
+    /// How the task units work.
+    pub units: TaskOptions,
+}
+
+impl OrderedOptions {
+    /// The form of a workload's transactions.
+    #[must_use]
+    pub fn form(&self, workload: &WorkloadOptions) -> Form {
+        self.form.unwrap_or(if has_graph(workload) { Form::Fine } else { Form::One })
+    }
+}
+
+/// Whether transactions under this scheme are ordered tasks: [`run_tasks`] is for those.
 #[must_use]
 pub fn is_ordered(scheme: &Info) -> bool {
     scheme.name == SWARM.name
@@ -44,7 +76,7 @@ pub fn has_graph(workload: &WorkloadOptions) -> bool {
     matches!(workload, WorkloadOptions::Tpcc(_) | WorkloadOptions::Bidding(_))
 }
 
-/// The name of a workload that has a graph, and those of its kinds of transaction.
+/// The name of a workload, and those of its kinds of transaction.
 ///
 /// # Errors
 /// Those of the workload's options.
@@ -55,82 +87,38 @@ pub fn ordered_kinds(
     Ok((workload.name(), workload.kinds()))
 }
 
-/// Loads SwarmDB with a workload's rows and runs its graph of tasks on the task units of the plan's machine. Times and
-/// counts of tasks are those of the whole run, transactions those of the window. Where the plan asks for conditions the rows and
-/// answers are compared with those of the requests one after another, too: see [`SimulatedReport::differences`].
+/// Runs a workload's transactions as tasks on the task units of the plan's machine, on a database that was loaded with
+/// the same rows. Where the plan asks for conditions, rows and answers are also compared with those of three oracles: see
+/// [`SimulatedReport::differences`]. `reload` loads another database where the first run was too short.
 ///
 /// # Errors
-/// Those of the workload's options, of loading, and of looking at the conditions; a workload without a graph. Later
-/// ones are in the report.
+/// Those of the workload's options, of loading, and of looking at the conditions; a workload without a graph where one
+/// is asked for. Later ones are in the report.
 ///
 /// # Panics
 /// When the machine has no task units.
-pub fn run_ordered(
+pub fn run_tasks(
+    mut loaded: LoadedTasks,
     workload: &WorkloadOptions,
     plan: &SimulatedPlan,
+    options: &OrderedOptions,
+    mut reload: impl FnMut() -> Result<LoadedTasks, Failure>,
 ) -> Result<SimulatedReport, Failure> {
-    let invalid = |error: String| Failure::Host(error);
-    match workload {
-        WorkloadOptions::Tpcc(options) => {
-            let tpcc = Tpcc::new(options.clone()).map_err(|error| invalid(error.to_string()))?;
-            until_long_enough(&tpcc, plan)
-        }
-        WorkloadOptions::Bidding(options) => {
-            let bidding = Bidding::new(options.clone());
-            until_long_enough(&bidding.map_err(|error| invalid(error.to_string()))?, plan)
-        }
-        _ => Err(Failure::Host("a workload without a graph of tasks".into())),
-    }
-}
-
-/// Runs more requests, from the start, until the window is full.
-fn until_long_enough<W: Ordered>(
-    workload: &W,
-    plan: &SimulatedPlan,
-) -> Result<SimulatedReport, Failure> {
-    let mut count = match plan.plan.length {
-        Length::Transactions(count) if plan.plan.warmup.is_zero() => count as usize,
-        _ => TRIED_PER_CORE * plan.plan.cores,
+    let formed = Formed::new(workload, options.form(workload))?;
+    let mut requests = Requests { count: 0, plan, formed: &formed, units: options.units };
+    (requests.count, loaded) = match plan.plan.length {
+        Length::Transactions(count) if plan.plan.warmup.is_zero() => (count as usize, loaded),
+        _ => requests.estimated(loaded),
     };
     loop {
-        let requests = Requests { count, plan };
-        let ran = requests.run(workload)?;
-        let window = Window::of(plan, &ran.committed_at);
-        match window {
-            Some(window) => return requests.report(workload, ran, window),
+        let ran = requests.run(loaded, plan.plan.conditions)?;
+        match Window::of(plan, &ran.committed_at) {
+            Some(window) => return requests.report(ran, window),
             None if !ran.outcome.verdict.is_completed() => {
-                let all = Window { begin: 0, end: ran.cycles(), requests: 0..0 };
-                return requests.report(workload, ran, all);
+                let all = Window::all(ran.cycles());
+                return requests.report(ran, all);
             }
-            None => count = requests.more(&ran),
-        }
-    }
-}
-
-/// The part of a run that is measured.
-struct Window {
-    begin: u64,
-    end: u64,
-    /// Those that committed in it.
-    requests: std::ops::Range<usize>,
-}
-
-impl Window {
-    /// The window of a run whose transactions committed at these times; `None` where it outlasts them.
-    fn of(plan: &SimulatedPlan, committed_at: &[u64]) -> Option<Self> {
-        let begin = ticks(plan.plan.warmup, &plan.config);
-        let from = committed_at.partition_point(|&time| time < begin);
-        match plan.plan.length {
-            Length::Time(time) => {
-                let end = begin + ticks(time, &plan.config);
-                let to = committed_at.partition_point(|&time| time < end);
-                (to < committed_at.len()).then_some(Self { begin, end, requests: from..to })
-            }
-            Length::Transactions(count) => {
-                let to = from + count as usize;
-                let end = *committed_at.get(to.checked_sub(1)?)?;
-                Some(Self { begin, end, requests: from..to })
-            }
+            None => (requests.count, loaded) = (requests.more(ran.cycles()), reload()?),
         }
     }
 }
@@ -139,52 +127,77 @@ impl Window {
 struct Requests<'p> {
     count: usize,
     plan: &'p SimulatedPlan,
+    formed: &'p Formed,
+    units: TaskOptions,
 }
 
 /// The outcome of a run of requests.
-struct Ran<W: Ordered> {
+struct Ran {
     outcome: Outcome,
     /// By request, in cycles. Rising; empty unless the run completed.
     committed_at: Vec<u64>,
     kinds: Vec<usize>,
-    /// By request; `None` where it was rolled back.
-    answers: Vec<Option<W::Answer>>,
-    conditions: Option<Vec<chiliad_workload::Condition>>,
-    rows: Option<oracle::Rows>,
+    /// Unless the run did not complete; without rows where none were asked for.
+    after: Option<After>,
+    conditions: Option<Vec<Condition>>,
     load_seconds: f64,
     seconds: f64,
 }
 
-impl<W: Ordered> Ran<W> {
+impl Ran {
     fn cycles(&self) -> u64 {
         self.outcome.timings.map_or(0, |it| it.cycles)
     }
 }
 
 impl Requests<'_> {
-    /// Loads the rows, and runs the tasks.
-    fn run<W: Ordered>(&self, workload: &W) -> Result<Ran<W>, Failure> {
-        let (plan, loading) = (&self.plan.plan, Instant::now());
-        let config = chiliad_simulator::Config { seed: LOADED_SEED, ..self.plan.config.clone() };
-        let refused = |refused: chiliad_simulator::NoMemory| Failure::Host(refused.to_string());
-        let mut run = Run::try_new(config).map_err(refused)?;
-        let (mut swarm, tables) = run.outside(|| load::<Sim, W>(workload))?;
+    /// As many requests as the window takes by a short run, which a child makes on a copy of the database. Where that does
+    /// not complete, or cannot be made, as many as it has, so that the run shows why.
+    fn estimated(&mut self, loaded: LoadedTasks) -> (usize, LoadedTasks) {
+        self.count = TRIED_PER_CORE * self.plan.plan.cores;
+        let (mut ours, mut cycles) = (Some(loaded), None);
+        let Ok(()) = in_children::<Infallible>(
+            (1, 1),
+            || Ok(()),
+            |_, sender| {
+                // The parent keeps its own.
+                let ran = ours.take().map(|loaded| self.run(loaded, false));
+                if let Some(Ok(ran)) = ran
+                    && ran.outcome.verdict.is_completed()
+                {
+                    sender.send(&ran.cycles().to_le_bytes());
+                }
+            },
+            |_, heard| {
+                if let Heard::Message(message) = heard {
+                    cycles = message.try_into().ok().map(u64::from_le_bytes);
+                }
+                Ok(())
+            },
+        );
+        let loaded = ours.expect("a child has taken its copy");
+        (cycles.map_or(self.count, |cycles| self.more(cycles)), loaded)
+    }
+
+    /// Runs the tasks, and looks at conditions and rows afterwards where that `is_checked`.
+    fn run(&self, mut loaded: LoadedTasks, is_checked: bool) -> Result<Ran, Failure> {
+        let (plan, load_seconds) = (&self.plan.plan, loaded.seconds);
+        let run = &mut loaded.run;
         run.reconfigure(self.plan.config.clone());
-        let load_seconds = loading.elapsed().as_secs_f64();
-        let (clients, kinds) = self.draw(workload, &tables);
-        let bodies = run.outside(|| swarm.bodies(W::graph(&clients)));
+        let asked = self.formed.ask(&loaded.tables, self.count, plan.seed);
+        let mut swarm = loaded.swarm.take().expect("it goes with the run that it was loaded for");
+        let bodies = run.outside(|| swarm.bodies(asked.on_hardware()));
         let bodies = bodies.map_err(Failure::doing("making the program of tasks"))?;
         let tasks = first_of(self.count as u64, GENERATORS);
-        let options = TaskOptions::default();
+        let units = TaskOptions { watched: Some(ROOT), ..self.units };
         let started = Instant::now();
-        let outcome = run.go_tasks(plan.cores, bodies.pool(), &bodies, &tasks, options);
+        let outcome = run.go_tasks(plan.cores, bodies.pool(), &bodies, &tasks, units);
         let mut ran = Ran {
             outcome,
             committed_at: Vec::new(),
-            kinds,
-            answers: Vec::new(),
+            kinds: asked.kinds().to_vec(),
+            after: None,
             conditions: None,
-            rows: None,
             load_seconds,
             seconds: started.elapsed().as_secs_f64(),
         };
@@ -195,38 +208,30 @@ impl Requests<'_> {
             return Ok(ran);
         }
         ran.committed_at = commits(&ran.outcome, self.count);
-        ran.answers = run.outside(move || {
-            (0..self.count).map(|request| W::answer(bodies.graph(), request)).collect()
+        let tables = &loaded.tables;
+        let answers = run.outside(move || {
+            (0..self.count).map(|request| bodies.graph().answered(request)).collect()
         });
-        run.outside(|| {
-            if plan.conditions {
+        run.outside(move || {
+            let mut after = After { tables: Vec::new(), answers };
+            if is_checked {
                 let mut session = swarm.session().map_err(Failure::doing("checking conditions"))?;
+                let workload = self.formed.workload();
                 let isolation = SWARM.isolation;
-                ran.conditions = Some(conditions(workload, &tables, &mut *session, isolation)?);
+                ran.conditions = Some(conditions(workload, tables, &mut *session, isolation)?);
                 drop(session);
-                ran.rows = Some(oracle::rows(&swarm)?);
+                after.tables = oracle::rows(&swarm)?;
             }
             drop(swarm);
+            ran.after = Some(after);
             Ok(ran)
         })
     }
 
-    /// The clients, one for each request, which it has in hand, and the kinds of the requests.
-    fn draw<W: Workload>(&self, workload: &W, tables: &[TableId]) -> (Vec<W::Client>, Vec<usize>) {
-        let client = |index| {
-            let of = self.count;
-            let client_id = ClientId { index, home: index, of, seed: self.plan.plan.seed };
-            let mut client = workload.client(tables, client_id);
-            let shape = workload.next(&mut client, &mut Vec::new());
-            (client, shape.kind)
-        };
-        (0..self.count).map(client).unzip()
-    }
-
-    /// As many requests as the window takes at the rate of this run, and some.
-    fn more<W: Ordered>(&self, ran: &Ran<W>) -> usize {
+    /// As many requests as the window takes where this many take so many cycles, and some.
+    fn more(&self, cycles: u64) -> usize {
         let warmup = ticks(self.plan.plan.warmup, &self.plan.config);
-        let per_tick = self.count as f64 / ran.cycles().max(1) as f64;
+        let per_tick = self.count as f64 / cycles.max(1) as f64;
         let taken = match self.plan.plan.length {
             Length::Time(time) => (warmup + ticks(time, &self.plan.config)) as f64 * per_tick,
             Length::Transactions(count) => warmup as f64 * per_tick + count as f64,
@@ -234,24 +239,32 @@ impl Requests<'_> {
         (taken * 1.25) as usize + self.count
     }
 
-    fn report<W: Ordered>(
-        &self,
-        workload: &W,
-        ran: Ran<W>,
-        window: Window,
-    ) -> Result<SimulatedReport, Failure> {
-        let mut tally = Tally::new(workload.kinds().len());
-        for request in window.requests {
-            let kind = &mut tally.kinds[ran.kinds[request]];
-            match ran.answers[request] {
-                Some(_) => kind.committed += 1,
-                None => kind.rolled_back += 1,
+    fn report(&self, mut ran: Ran, window: Window) -> Result<SimulatedReport, Failure> {
+        let mut tally = Tally::new(self.formed.workload().kinds().len());
+        let answers = ran.after.as_ref().map_or(&[][..], |after| &after.answers);
+        let begun_at = begins(&ran.outcome, self.count);
+        for request in window.requests.clone() {
+            let kind = ran.kinds[request];
+            let of = &mut tally.kinds[kind];
+            match answers[request] {
+                Some(answer) => {
+                    of.committed += 1;
+                    of.unsuccessful += u64::from(answer.is_unsuccessful);
+                }
+                None => of.rolled_back += 1,
             }
+            let cycles = ran.committed_at[request].saturating_sub(begun_at[request]);
+            let ns = u128::from(cycles) * 1_000_000_000;
+            tally.time(kind, (ns / u128::from(self.plan.config.ticks_per_second())) as u64);
         }
-        let differences = match &ran.rows {
-            Some(rows) => oracle::differences(workload, self, rows, &ran.answers)?,
-            None => Vec::new(),
+        let differences = match &ran.after {
+            Some(after) if ran.conditions.is_some() => {
+                oracle::differences(self.formed, (self.count, self.plan.plan.seed), after)?
+            }
+            _ => Vec::new(),
         };
+        let counts = window.counts(&ran.outcome);
+        (ran.outcome.tasks, ran.outcome.core_time) = (counts, counts.map(|it| it.core_time));
         Ok(SimulatedReport {
             outcome: ran.outcome,
             ticks: window.end - window.begin,
@@ -266,34 +279,4 @@ impl Requests<'_> {
             idle: Idle::default(),
         })
     }
-}
-
-/// When each of so many transactions committed, in cycles: those that the global virtual time did not pass before
-/// the end did at the end.
-fn commits(outcome: &Outcome, count: usize) -> Vec<u64> {
-    let last = outcome.timings.map_or(0, |it| it.cycles);
-    let mut passed = outcome.passed.iter().peekable();
-    let time = |request: usize| {
-        let end = (request as u64 + 1) * RANGE;
-        while passed.next_if(|it| it.timestamp < end).is_some() {}
-        passed.peek().map_or(last, |it| it.cycle)
-    };
-    (0..count).map(time).collect()
-}
-
-/// A database with the workload's rows.
-fn load<M: Machine, W: Workload>(workload: &W) -> Result<(Swarm<M>, Vec<TableId>), Failure> {
-    let swarm = Swarm::new();
-    let create = workload.tables().into_iter().map(|spec| swarm.create_table(spec));
-    let tables = create.collect::<Result<Vec<_>, _>>();
-    let tables = tables.map_err(Failure::doing("creating the tables"))?;
-    let loading = || Failure::doing("loading");
-    let mut session = swarm.session().map_err(loading())?;
-    for part in 0..workload.load_parts() {
-        let insert = &mut |table, key: &[u8], value: &[u8]| session.load(table, key, value);
-        workload.load(&tables, part, LOADED_SEED, insert).map_err(loading())?;
-    }
-    drop(session);
-    seal_loaded(&swarm)?;
-    Ok((swarm, tables))
 }

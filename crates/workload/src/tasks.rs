@@ -21,7 +21,7 @@ pub const RANGE: u64 = 64;
 pub(crate) const GENERATE: FunctionId = FunctionId(0);
 
 /// The function that a transaction begins with. Its word is the number of the request.
-pub(crate) const ROOT: FunctionId = FunctionId(1);
+pub const ROOT: FunctionId = FunctionId(1);
 
 /// Transactions that are begun at a time.
 const AT_A_TIME: u64 = 7;

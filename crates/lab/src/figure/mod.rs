@@ -15,6 +15,7 @@ pub mod grid;
 mod judge;
 mod legend;
 mod list;
+mod logs;
 mod measured;
 mod measurement;
 mod memory;
@@ -29,6 +30,7 @@ mod simulated;
 
 pub use grid::Parse;
 pub use list::{list, table};
+pub use logs::Logs;
 pub use measurement::Measurement;
 pub use progress::estimate;
 pub use session::{Order, run};

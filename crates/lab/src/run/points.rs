@@ -10,7 +10,7 @@ use super::job::Job;
 use super::{ordered, simulated, timestamps};
 use crate::result::RunResult;
 use crate::spec::Database;
-use chiliad_driver::{Loaded, is_ordered};
+use chiliad_driver::{Loaded, LoadedTasks, is_ordered};
 use chiliad_host::Stop;
 use chiliad_simulator::fork::{Heard, Lost, Sender, in_children};
 use serde_json::{Value, json};
@@ -24,22 +24,32 @@ pub struct Answer {
     pub problem: Option<String>,
 }
 
-/// Loads the database of a simulated job, if it has one; a run of ordered tasks loads its own, maybe twice.
-pub fn load(job: &Job) -> Result<Option<Loaded>, Stop> {
+/// A loaded database.
+pub enum Base {
+    /// For clients.
+    Clients(Loaded),
+    /// For ordered tasks.
+    Tasks(LoadedTasks),
+    /// There is none.
+    None,
+}
+
+/// Loads the database of a simulated job, if it has one.
+pub fn load(job: &Job) -> Result<Base, Stop> {
     match job {
-        Job::Workload(spec) if is_ordered(spec.scheme) => Ok(None),
-        Job::Workload(spec) => simulated::load(spec).map(Some),
-        Job::Timestamps(_) | Job::Lookups(_) | Job::Locks(_) => Ok(None),
+        Job::Workload(spec) if is_ordered(spec.scheme) => ordered::load(spec).map(Base::Tasks),
+        Job::Workload(spec) => simulated::load(spec).map(Base::Clients),
+        Job::Timestamps(_) | Job::Lookups(_) | Job::Locks(_) => Ok(Base::None),
     }
 }
 
 /// Runs a simulated job on the database that [`load`] has loaded for it, in this process.
-pub fn run(job: &Job, loaded: Option<Loaded>, files: &mut Files) -> Result<RunResult, Stop> {
+pub fn run(job: &Job, base: Base, files: &mut Files) -> Result<RunResult, Stop> {
     let native = || Stop::Failed("a native run among simulated ones".into());
-    match (job, loaded) {
-        (Job::Workload(spec), Some(loaded)) => simulated::run(spec, loaded, files),
-        (Job::Workload(spec), None) if is_ordered(spec.scheme) => ordered::run(spec),
-        (Job::Workload(_), None) => Err(Stop::Failed("nothing was loaded".into())),
+    match (job, base) {
+        (Job::Workload(spec), Base::Clients(loaded)) => simulated::run(spec, loaded, files),
+        (Job::Workload(spec), Base::Tasks(loaded)) => ordered::run(spec, loaded),
+        (Job::Workload(_), Base::None) => Err(Stop::Failed("nothing was loaded".into())),
         (Job::Timestamps(spec), _) => {
             timestamps::simulate_draw(spec, spec.machine.as_ref().ok_or_else(native)?)
         }
@@ -47,7 +57,7 @@ pub fn run(job: &Job, loaded: Option<Loaded>, files: &mut Files) -> Result<RunRe
     }
 }
 
-fn answer(job: &Job, loaded: Option<Loaded>) -> Result<Answer, Stop> {
+fn answer(job: &Job, loaded: Base) -> Result<Answer, Stop> {
     let result = run(job, loaded, &mut Files::default())?;
     Ok(Answer { problem: result.problem(), result: result.to_value() })
 }
@@ -102,7 +112,10 @@ fn run_group(points: &[&Job], numbers: &[usize], at_once: usize, sender: &mut Se
         || Ok(()),
         |at, sender| {
             // The parent keeps its own.
-            sender.send(&packed(&answer(points[numbers[at]], loaded.take())));
+            sender.send(&packed(&answer(
+                points[numbers[at]],
+                std::mem::replace(&mut loaded, Base::None),
+            )));
         },
         |at, heard| {
             let answer = match heard {

@@ -2,7 +2,8 @@
 
 use super::run::{HostSpec, Place, RunSpec, Trials};
 use chiliad_driver::{
-    Backoff, ClusterOptions, Length, MEMORY_READY, On, Plan, Recording, Retry, explored, shares_log,
+    Backoff, ClusterOptions, Length, MEMORY_READY, On, OrderedOptions, Plan, Recording, Retry,
+    explored, shares_log,
 };
 use chiliad_engine::{Info, Options, Snapshots, WORKERS_MAX};
 use chiliad_machine::{MEMBERS_MAX, stacks_max};
@@ -120,6 +121,7 @@ impl Asked {
             micro: self.load.micro,
             engine,
             cluster: self.cluster,
+            ordered: OrderedOptions::default(),
             plan,
             on,
             verify: self.verify,

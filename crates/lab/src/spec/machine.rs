@@ -3,8 +3,8 @@
 use crate::machines::{find, scale_prices};
 use chiliad_driver::{explored, timed};
 use chiliad_host::Stop;
-use chiliad_machine::Fault;
-use chiliad_simulator::description::{Coherence, Description};
+use chiliad_machine::{Cost, Fault};
+use chiliad_simulator::description::{Coherence, Description, PRICE_BITS, TaskUnits};
 use chiliad_simulator::{Config, MemoryModel, Schedule};
 
 /// Times the prices of computation.
@@ -60,6 +60,8 @@ pub struct MachineSpec {
     pub memory_model: MemoryModel,
     /// A planted bug.
     pub fault: Option<&'static Fault>,
+    /// Obtaining memory and giving it back costs as much as in tasks, under every scheme.
+    pub ideal_memory: bool,
 }
 
 /// Which core performs the next access.
@@ -121,6 +123,9 @@ impl MachineSpec {
             Order::Timed(timed) => {
                 let mut description = timed.description.clone();
                 scale_prices(&mut description, timed.price.factor());
+                if self.ideal_memory {
+                    set_ideal_memory(&mut description);
+                }
                 return Config { fault: self.fault, ..timed::config(description, seed) };
             }
             Order::Random => Schedule::Random,
@@ -131,5 +136,14 @@ impl MachineSpec {
             fault: self.fault,
             ..explored::config(schedule, seed)
         }
+    }
+}
+
+/// Sets the price of memory to that of task units, those of Yan (2015) where the machine has none.
+fn set_ideal_memory(machine: &mut Description) {
+    let cycles = machine.tasks.unwrap_or(TaskUnits::YAN).allocate;
+    for site in [Cost::Allocate, Cost::Free] {
+        machine.prices[site.index()] =
+            (cycles * machine.instructions_per_100_cycles / 100) << PRICE_BITS;
     }
 }

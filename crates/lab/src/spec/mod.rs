@@ -13,6 +13,7 @@ mod options;
 mod ordered;
 mod rolled;
 mod run;
+mod units;
 
 pub use asked::{Asked, InFlight, Load};
 pub use chiliad_driver::On;

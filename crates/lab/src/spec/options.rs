@@ -5,7 +5,8 @@ use super::draw::DrawSpec;
 use super::machine::{MachineSpec, Order};
 use super::rolled::{certifier_name, group_name, level_name, premeld_name};
 use super::run::{HostSpec, Place, RunSpec, Trials};
-use chiliad_driver::{ClusterOptions, Durability, Length, Retry, shares_log};
+use super::units::{form_name, unit_names};
+use chiliad_driver::{ClusterOptions, Durability, Length, Retry, is_ordered, shares_log};
 use chiliad_host::values::show_time;
 use chiliad_simulator::MemoryModel;
 use chiliad_simulator::description::Coherence;
@@ -41,6 +42,10 @@ impl RunSpec {
         self.show_run(&mut shown);
         if shares_log(self.scheme) {
             self.show_cluster(&mut shown);
+        }
+        if is_ordered(self.scheme) {
+            shown.insert("tasks".into(), form_name(self.ordered.form(&self.workload)).into());
+            put(&mut shown, unit_names(&self.ordered.units).map(|(name, is)| (name, is.into())));
         }
         match &self.on {
             Place::Host(host) => self.show_host(host, &mut shown),
@@ -132,6 +137,8 @@ impl RunSpec {
             Length::Time(time) => (Some(show_time(time)), None),
             Length::Transactions(number) => (None, Some(number)),
         };
+        let ideal_memory = self.machine().is_some_and(|it| it.ideal_memory);
+        let allocator = if ideal_memory { "ideal" } else { supply_name(engine.supply) };
         let retry = match plan.retry {
             Retry::Same => "same",
             Retry::New => "new",
@@ -153,7 +160,7 @@ impl RunSpec {
                 ("timestamps", engine.timestamps.name().into()),
                 ("timestamp_batch", engine.timestamp_batch.into()),
                 ("latch", engine.mutex.name().into()),
-                ("allocator", supply_name(engine.supply).into()),
+                ("allocator", allocator.into()),
                 ("epoch", show_time(plan.epoch).into()),
                 ("wait_timeout", engine.wait_timeout.map(show_time).into()),
                 ("locks_max", engine.locks_max.into()),

@@ -1,11 +1,11 @@
 //! Refuses what transactions as ordered tasks do not have.
 
 use super::run::RunSpec;
-use chiliad_driver::{has_graph, is_ordered};
+use chiliad_driver::{Form, has_graph, is_ordered};
 use chiliad_host::Stop;
 
 impl RunSpec {
-    /// Refuses ordered tasks on a machine without task units, of a workload without a graph, and clients.
+    /// Refuses ordered tasks on a machine without task units, graphs of workloads that have none, and clients.
     pub(super) fn check_ordered(&self) -> Result<(), Stop> {
         if !is_ordered(self.scheme) {
             return Ok(());
@@ -19,10 +19,11 @@ impl RunSpec {
         let (flag, problem) = if machine.tasks.is_none() || machine.tiles.is_none() {
             let machine = &machine.name;
             ("--machine", format!("{machine} has no task units; accepted: swarm-64, swarm-256"))
-        } else if !has_graph(&self.workload) {
+        } else if self.ordered.form == Some(Form::Fine) && !has_graph(&self.workload) {
             (
-                "--scheme",
-                format!("{name} with a workload that has no graph; accepted: with tpcc, bidding"),
+                "--tasks",
+                "fine with a workload that has no graph; accepted: one, or with tpcc, bidding"
+                    .into(),
             )
         } else if plan.clients != plan.cores {
             let (clients, cores) = (plan.clients, plan.cores);

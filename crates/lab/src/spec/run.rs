@@ -1,7 +1,7 @@
 //! A run of a workload.
 
 use super::machine::{MachineSpec, Order, Price};
-use chiliad_driver::{ClusterOptions, On, Opening, Plan, SimulatedPlan, explored};
+use chiliad_driver::{ClusterOptions, On, Opening, OrderedOptions, Plan, SimulatedPlan, explored};
 use chiliad_engine::{DurableOptions, Info, Options};
 use chiliad_host::Stop;
 use chiliad_machine::shared_log::SharedLog;
@@ -23,6 +23,8 @@ pub struct RunSpec {
     pub engine: Options,
     /// The servers, where the scheme has some that share a log.
     pub cluster: ClusterOptions,
+    /// How transactions are ordered tasks, where the scheme has them so.
+    pub ordered: OrderedOptions,
     /// The plan of the clients, with the seed.
     pub plan: Plan,
     /// The place that it runs on.

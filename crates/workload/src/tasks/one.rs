@@ -34,11 +34,16 @@ pub struct FirstRequests<'w> {
 }
 
 impl<'w> FirstRequests<'w> {
+    /// The client whose first request has this number.
+    #[must_use]
+    pub fn client_id(&self, request: usize) -> ClientId {
+        ClientId { index: request, home: request, of: self.count, seed: self.seed }
+    }
+
     /// The client with the request of this number in hand, on a database whose tables have these numbers.
     #[must_use]
     pub fn client(&self, tables: &[TableId], request: usize) -> (Box<dyn AnyClient + 'w>, Shape) {
-        let client_id = ClientId { index: request, home: request, of: self.count, seed: self.seed };
-        let mut client = self.workload.any_client(tables, client_id);
+        let mut client = self.workload.any_client(tables, self.client_id(request));
         let shape = client.next(&mut Vec::new());
         (client, shape)
     }

@@ -1,0 +1,94 @@
+//! The flags of transactions that are ordered tasks.
+
+use chiliad_driver::{Form, OrderedOptions, is_ordered};
+use chiliad_engine::Info;
+use chiliad_host::Stop;
+use chiliad_simulator::{Aborts, Canary, CommitEntry, Place, SetKind, TaskOptions};
+use chiliad_words::value::{Words, choice};
+use clap::Args;
+
+/// What ordered tasks have; of other schemes nobody may say it.
+#[derive(Args)]
+pub struct TaskFlags {
+    /// What is a task under swarm: a transaction, or a step of one, for which the workload must have a graph
+    /// [default: fine where it has].
+    #[arg(long, value_name = "FORM", value_parser = choice(FORMS))]
+    pub tasks: Option<Form>,
+    /// How the lines are kept under swarm that a task has accessed [default: bloom].
+    #[arg(long, value_name = "KIND", value_parser = choice(SETS))]
+    pub sets: Option<SetKind>,
+    /// Which tasks an abort takes along under swarm [default: selective].
+    #[arg(long, value_name = "WHICH", value_parser = choice(ABORTS))]
+    pub aborts: Option<Aborts>,
+    /// The tile that a task goes to under swarm [default: random].
+    #[arg(long, value_name = "WHERE", value_parser = choice(PLACES))]
+    pub place: Option<Place>,
+    /// What a canary stands for under swarm: the lines of a set of the second cache, or one line [default: set].
+    #[arg(long, value_name = "OF", value_parser = choice(CANARIES))]
+    pub canary: Option<Canary>,
+    /// When a task takes its entry of the commit queue under swarm [default: finish].
+    #[arg(long, value_name = "WHEN", value_parser = choice(ENTRIES))]
+    pub commit_entry: Option<CommitEntry>,
+}
+
+/// `--tasks`.
+const FORMS: &Words<Form> =
+    &[("one", Form::One, "A transaction"), ("fine", Form::Fine, "A step of a transaction")];
+
+/// `--sets`.
+const SETS: &Words<SetKind> = &[
+    ("bloom", SetKind::Bloom, "In Bloom filters"),
+    ("precise", SetKind::Precise, "As they are, as if there were room"),
+];
+
+/// `--aborts`.
+const ABORTS: &Words<Aborts> = &[
+    ("selective", Aborts::Selective, "Those that depend on what is undone"),
+    ("all", Aborts::All, "Every later one"),
+];
+
+/// `--place`.
+const PLACES: &Words<Place> = &[
+    ("random", Place::Random, "Any"),
+    ("hint", Place::Hint, "That of its hint: of the row that it is about"),
+];
+
+/// `--canary`.
+const CANARIES: &Words<Canary> =
+    &[("set", Canary::Set, "The lines of a set"), ("line", Canary::Line, "One line")];
+
+/// `--commit-entry`.
+const ENTRIES: &Words<CommitEntry> = &[
+    ("finish", CommitEntry::Finish, "When it finishes"),
+    ("dequeue", CommitEntry::Dequeue, "When it begins"),
+];
+
+impl TaskFlags {
+    /// How transactions are tasks.
+    pub fn options(&self, scheme: &Info) -> Result<OrderedOptions, Stop> {
+        let given = [
+            ("--tasks", self.tasks.is_some()),
+            ("--sets", self.sets.is_some()),
+            ("--aborts", self.aborts.is_some()),
+            ("--place", self.place.is_some()),
+            ("--canary", self.canary.is_some()),
+            ("--commit-entry", self.commit_entry.is_some()),
+        ];
+        let first = given.into_iter().find(|(_, given)| *given);
+        if let Some((flag, _)) = first.filter(|_| !is_ordered(scheme)) {
+            let problem =
+                format!("the scheme {} has no tasks; accepted: with --scheme swarm", scheme.name);
+            return Err(Stop::bad(flag, problem));
+        }
+        let base = TaskOptions::default();
+        let units = TaskOptions {
+            sets: self.sets.unwrap_or(base.sets),
+            aborts: self.aborts.unwrap_or(base.aborts),
+            place: self.place.unwrap_or(base.place),
+            canary: self.canary.unwrap_or(base.canary),
+            commit_entry: self.commit_entry.unwrap_or(base.commit_entry),
+            ..base
+        };
+        Ok(OrderedOptions { form: self.tasks, units })
+    }
+}
