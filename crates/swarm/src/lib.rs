@@ -15,8 +15,8 @@
 //! | tables, and the database as any engine's: [`chiliad_api::Store`] | `table`, [`Swarm`] |
 //! | a transaction of statements, at once and undone from a list | `attempt`, `session` |
 //!
-//! A workload runs in two ways. As it is, through [`chiliad_api::Transaction`]: a whole transaction is one task (a [`Graph`]
-//! whose bodies use [`Statements`]), or none, by a session. And as a graph of fine tasks, which is written for it.
+//! A workload runs in two ways. As it is, through [`chiliad_api::Transaction`]: a whole transaction is one task ([`Whole`], on
+//! [`Statements`]), or none, by a session. And as a graph of fine tasks, which is written for it.
 
 mod attempt;
 mod base;
@@ -30,12 +30,14 @@ mod tasks;
 mod transaction;
 mod tree;
 mod view;
+mod whole;
 
 pub use attempt::Attempt;
 pub use store::{INFO, Swarm};
 pub use tasks::{Bodies, Graph};
 pub use transaction::Statements;
 pub use view::{Record, View};
+pub use whole::Whole;
 
 use chiliad_machine::Machine;
 

@@ -1,16 +1,15 @@
 //! Any workload as tasks: each transaction is one, whose statements are those of the workload's own procedures.
 //!
-//! A body makes its client anew, with the one request that the client draws first, so that an execution that hardware gives
-//! up leaves nothing behind that the next one would meet. What such an execution held on the host, a client and what its
-//! statements have read, is lost until the process ends: procedures of workloads own vectors, and nobody drops them.
-//! Graphs of fine tasks own nothing.
+//! Each request has a client of its own, with the one request that it draws first; executions of its task use the client
+//! one after another ([`Whole`]). Procedures own vectors on the host: of an execution that hardware gives up, those are lost
+//! that it held at that moment, such as the copy of a key. Graphs of fine tasks own nothing.
 
 use super::{GENERATE, ROOT, charge_request, generate};
 use crate::any_workload::{AnyClient, AnyWorkload};
 use crate::workload::{ClientId, Shape};
-use chiliad_api::{Entry, Error, Range, Result, Row, Scanned, TableId, Transaction};
+use chiliad_api::{Entry, Range, Result, Row, Scanned, TableId, Transaction};
 use chiliad_machine::tasks::{FunctionId, Task, Tasks};
-use chiliad_swarm::{Attempt, Graph, Statements, View};
+use chiliad_swarm::{Graph, View, Whole};
 use core::cell::Cell;
 
 /// The answer to a request that was not rolled back.
@@ -60,46 +59,26 @@ pub fn execute(client: &mut dyn AnyClient, tx: &mut dyn Transaction) -> Result<A
 }
 
 /// The transactions of so many requests, each a task.
-pub struct OneTask<'w> {
-    requests: FirstRequests<'w>,
-    tables: Vec<TableId>,
-    /// By request, that of its last execution which came to its end.
-    answers: Vec<Cell<Option<Answer>>>,
-}
+pub struct OneTask<'w>(Whole<Box<dyn AnyClient + 'w>, Answer>);
 
 impl<'w> OneTask<'w> {
     /// The transactions of these requests, on a database whose tables have these numbers.
     #[must_use]
     pub fn new(requests: FirstRequests<'w>, tables: &[TableId]) -> Self {
-        let answers = vec![Cell::new(None); requests.count];
-        Self { requests, tables: tables.to_vec(), answers }
+        Self(Whole::new((0..requests.count).map(|request| requests.client(tables, request).0)))
     }
 
     /// The answer to a request whose task has committed; `None` if it was rolled back.
     #[must_use]
     pub fn shown(&self, request: usize) -> Option<Answer> {
-        self.answers[request].get()
+        self.0.answer(request)
     }
 
     fn transaction<T: Tasks>(&self, view: &mut View<'_, T>, task: &Task) {
-        let request = task.word(0) as usize;
-        let Some(place) = self.answers.get(request) else { view.trap("a request that is none") };
-        let (mut client, _) = self.requests.client(&self.tables, request);
-        charge_request::<T::Machine>(client.draws());
-        let mut attempt = Attempt::default();
-        let mut statements = Statements::begin(view, &mut attempt);
-        let answer = execute(&mut *client, &mut statements);
-        let ended = match answer {
-            Ok(answer) => statements.commit().map(|()| Some(answer)),
-            Err(error) => {
-                statements.rollback();
-                if matches!(error, Error::RolledBack) { Ok(None) } else { Err(error) }
-            }
-        };
-        match ended {
-            Ok(answer) => place.set(answer),
-            Err(_) => view.trap("a statement that fails"),
-        }
+        self.0.run(view, task.word(0) as usize, |client, tx| {
+            charge_request::<T::Machine>(client.draws());
+            execute(&mut **client, tx)
+        });
     }
 }
 
