@@ -4,7 +4,7 @@ use chiliad::Scheme;
 use chiliad_driver::ClusterOptions;
 use chiliad_engine::Timestamps;
 use chiliad_lab::spec::{certifier_name, group_name, level_name, premeld_name};
-use chiliad_rig::campaign::{Case, Crash, Trial, World};
+use chiliad_rig::campaign::{Case, Crash, Ordered, Trial, World};
 use chiliad_rig::damage::Kind;
 use chiliad_rig::soak::{Cell, On};
 
@@ -17,6 +17,7 @@ pub fn trial(trial: &Trial) -> String {
         Trial::Interleaving(case) => interleaving(case),
         Trial::Crash(case) => crash(case),
         Trial::World(case) => world(case),
+        Trial::Ordered(case) => ordered(case),
         Trial::Locks(locks) => campaign(locks.fault.map_or("all", |it| it.name), locks.seed),
         Trial::Soak { cell: soaked, seed, plant: None } => cell(*soaked, *seed),
         Trial::Soak { seed, plant: Some(plant), .. } => campaign(plant.name, *seed),
@@ -119,6 +120,22 @@ fn crash(crash: &Crash) -> String {
         None => format!("--workload {workload}"),
     };
     format!("chiliad campaign --disk --seeds {seed}..{end} --scheme {scheme} {rest}")
+}
+
+/// The line that repeats a run of ordered tasks.
+fn ordered(case: &Ordered) -> String {
+    let Ordered { workload, seed, cores, plant } = case;
+    let end = seed + 1;
+    let mut line = match plant {
+        Some(plant) => format!("chiliad campaign --plant {} --seeds {seed}..{end}", plant.name),
+        None => {
+            format!("chiliad campaign --scheme swarm --seeds {seed}..{end} --workload {workload}")
+        }
+    };
+    if let Some(cores) = cores {
+        line.push_str(&format!(" --cores {cores}"));
+    }
+    line
 }
 
 /// The line that repeats a world.

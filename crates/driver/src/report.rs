@@ -90,7 +90,7 @@ pub enum Failure {
 
 impl Failure {
     /// Says what was being done when the engine failed.
-    pub(crate) fn doing(doing: &'static str) -> impl FnOnce(Error) -> Self {
+    pub fn doing(doing: &'static str) -> impl FnOnce(Error) -> Self {
         move |error| Self::Engine { doing, error }
     }
 }

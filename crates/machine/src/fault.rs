@@ -23,6 +23,8 @@ pub enum Rig {
     Soak,
     /// Simulated servers of one shared log, on hosts that crash, stop and are cut off.
     World,
+    /// Simulated hardware that runs ordered tasks ahead of their turn.
+    Tasks,
 }
 
 /// A planted bug and the verdict that it must earn.

@@ -4,6 +4,7 @@
 //! - [`run_crash`]: a database that lives, crashes and recovers on a simulated disk that tears, reorders, loses and
 //!   fails;
 //! - [`run_world`]: servers of one shared log on simulated hosts that crash, stop and are cut off;
+//! - [`TaskCase`]: transactions as ordered tasks, on small hardware that speculates, beside three oracles;
 //! - [`soak`]: loads on few rows, watched for commits;
 //! - [`kill`]: a process that is killed while it works;
 //! - [`damage`]: directories that were damaged; [`directory`]: what one holds, for people.
@@ -20,8 +21,10 @@ pub mod damage;
 pub mod directory;
 pub mod kill;
 pub mod soak;
+mod tasks;
 mod ways;
 mod world;
 
 pub use crash::{CrashCase, CrashReport, Verdicts, run_crash};
+pub use tasks::{TaskCase, TaskReport};
 pub use world::{WorldCase, WorldReport, run_world};

@@ -65,6 +65,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "chiliad-api",
             "chiliad-engine",
             "chiliad-hyder",
+            "chiliad-swarm",
             "chiliad-workload",
             "chiliad-driver",
             "chiliad-checker",

@@ -5,6 +5,7 @@
 //! cluster  what it says of servers that share a log
 //! run    a case run and judged                      crash  a database on a failing disk
 //! worlds  servers of one shared log, on hosts          small  workloads in a size for these
+//! ordered  transactions as ordered tasks
 //! shown  what a case has shown                      marks  rare branches that must have been taken
 //! trial  a case of any kind, soaks and locks too     scope  what a campaign covers
 //! seeds  seeds, schemes and workloads, until one fails     planted, plants  bugs, each of which must be caught
@@ -14,6 +15,7 @@ mod case;
 mod cluster;
 mod crash;
 mod marks;
+mod ordered;
 mod planted;
 mod plants;
 mod run;
@@ -27,6 +29,7 @@ mod worlds;
 
 pub use case::Case;
 pub use crash::Crash;
+pub use ordered::Ordered;
 pub use planted::{Searches, run_planted};
 pub use plants::table;
 pub use run::Trouble;

@@ -16,6 +16,7 @@ pub fn rig_name(rig: Rig) -> &'static str {
         Rig::Disk => "disk",
         Rig::Soak => "soak",
         Rig::World => "world",
+        Rig::Tasks => "tasks",
     }
 }
 

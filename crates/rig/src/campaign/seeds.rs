@@ -7,6 +7,7 @@ use super::scope::{BAR, Scope};
 use super::shown::Shown;
 use super::trial::Trial;
 use super::worlds::World;
+use chiliad_driver::SWARM;
 use chiliad_host::bar::bar;
 use chiliad_host::text::thousands;
 use chiliad_host::threads::side_by_side;
@@ -101,6 +102,9 @@ fn case(number: u64, first: u64, scope: &Scope<'_>) -> Trial {
             let world = World::new(workload, seed);
             let servers = scope.servers.clone().unwrap_or_else(|| world.servers.clone());
             Trial::World(World { servers, ..world })
+        }
+        (false, false) if scheme == SWARM.name => {
+            Trial::new(Rig::Tasks, workload, scheme, seed, scope.cores, None)
         }
         (false, false) => {
             let mut case = Case::new(workload, scheme, seed, scope.cores);

@@ -2,6 +2,7 @@
 
 use super::case::Case;
 use super::crash::Crash;
+use super::ordered::Ordered;
 use super::run::Trouble;
 use super::shown::Shown;
 use super::worlds::World;
@@ -15,7 +16,7 @@ use chiliad_simulator::description::Description;
 /// Transactions that each client of a soak has in flight, unless told, from seed to seed.
 const SOAKED: [usize; 4] = [1, 2, 4, 8];
 
-/// An interleaving, a crash, a world of servers, or a soak.
+/// An interleaving, a crash, a world of servers, ordered tasks, or a soak.
 #[derive(Clone, Debug)]
 pub enum Trial {
     /// A simulated, verified run.
@@ -24,6 +25,8 @@ pub enum Trial {
     Crash(Crash),
     /// Servers of one shared log on hosts of their own.
     World(World),
+    /// Transactions as ordered tasks on hardware that speculates.
+    Ordered(Ordered),
     /// A lock table without a database.
     Locks(LockTrial),
     /// A load on few rows, watched for commits.
@@ -62,6 +65,7 @@ impl Trial {
             }
             Rig::Disk => Self::Crash(Crash { workload, scheme, seed, plant: None }),
             Rig::World => Self::World(World::new(workload, seed)),
+            Rig::Tasks => Self::Ordered(Ordered { workload, seed, cores, plant: None }),
             _ => Self::Interleaving(Case::new(workload, scheme, seed, cores).on(rig, interleave)),
         }
     }
@@ -73,6 +77,7 @@ impl Trial {
             Self::Interleaving(case) => Self::Interleaving(case.plant(fault)),
             Self::Crash(crash) => Self::Crash(Crash { plant: Some(fault), ..crash }),
             Self::World(world) => Self::World(World { plant: Some(fault), ..world }),
+            Self::Ordered(case) => Self::Ordered(Ordered { plant: Some(fault), ..case }),
             Self::Locks(trial) => Self::Locks(LockTrial { fault: Some(fault), ..trial }),
             Self::Soak { cell, seed, .. } => Self::Soak { cell, seed, plant: Some(fault) },
         }
@@ -87,6 +92,7 @@ impl Trial {
             Self::Interleaving(case) => case.run(),
             Self::Crash(crash) => crash.run(),
             Self::World(world) => world.run(),
+            Self::Ordered(case) => case.run(),
             Self::Locks(trial) => {
                 let verdict = trial.run()?;
                 Ok(Shown {
@@ -120,6 +126,7 @@ impl Trial {
             Self::Interleaving(case) => case.workload,
             Self::Crash(crash) => crash.workload,
             Self::World(world) => world.workload,
+            Self::Ordered(case) => case.workload,
             Self::Locks(trial) => trial.load.name(),
             Self::Soak { cell, .. } => cell.workload,
         }
@@ -132,6 +139,7 @@ impl Trial {
             Self::Interleaving(case) => case.seed,
             Self::Crash(crash) => crash.seed,
             Self::World(world) => world.seed,
+            Self::Ordered(case) => case.seed,
             Self::Locks(trial) => trial.seed,
             Self::Soak { seed, .. } => *seed,
         }

@@ -1,0 +1,149 @@
+//! Transactions as ordered tasks on small task units: rows and answers must be those of the same requests one after another.
+//!
+//! ```text
+//! machine   the chip that a seed draws: a few cores, queues of a few entries, near and far
+//! way       a workload's requests as tasks: a graph of its own, or a whole transaction each
+//! oracles   the same requests on the serial runtime, as statements, and by a client of silo
+//! ```
+
+mod machine;
+mod oracles;
+mod way;
+
+use chiliad_driver::Failure;
+use chiliad_machine::Fault;
+use chiliad_machine::tasks::Task;
+use chiliad_simulator::{Outcome, Run, TaskVerdict, Verdict};
+use chiliad_workload::WorkloadOptions;
+use chiliad_workload::tasks::first_of;
+use machine::Drawn;
+use oracles::{After, Base, expected};
+use std::collections::BTreeSet;
+use std::mem::forget;
+use way::{Way, with_way};
+
+/// The requests of a seed as tasks, on a chip that the seed draws.
+#[derive(Clone, Debug)]
+pub struct TaskCase {
+    /// The workload.
+    pub workload: WorkloadOptions,
+    /// The seed.
+    pub seed: u64,
+    /// The cores, whatever the seed says.
+    pub cores: Option<usize>,
+    /// A planted bug.
+    pub plant: Option<&'static Fault>,
+}
+
+/// The outcome of a case.
+#[derive(Debug, Default)]
+pub struct TaskReport {
+    /// What is wrong, by name and in words.
+    pub wrong: Vec<(&'static str, String)>,
+    /// Rare branches taken.
+    pub marks: BTreeSet<&'static str>,
+    /// Transactions compared.
+    pub transactions: u64,
+    /// Events simulated.
+    pub events: u64,
+    /// The digest of the run.
+    pub hash: u64,
+}
+
+/// The requests of a case.
+#[derive(Clone, Copy, Debug)]
+struct Requests {
+    count: usize,
+    seed: u64,
+}
+
+impl TaskCase {
+    /// Runs it, and whatever it is compared with.
+    ///
+    /// # Errors
+    /// Why it could not be run, which says nothing of the tasks.
+    pub fn run(&self) -> Result<TaskReport, Failure> {
+        let drawn = Drawn::new(self.seed, self.cores);
+        with_way(&self.workload, drawn.whole, |way| way.check(self, &drawn))
+    }
+}
+
+/// A way that can be checked, whatever its types.
+trait Checked {
+    fn check(&self, case: &TaskCase, drawn: &Drawn) -> Result<TaskReport, Failure>;
+}
+
+impl<W: Way> Checked for W {
+    fn check(&self, case: &TaskCase, drawn: &Drawn) -> Result<TaskReport, Failure> {
+        let requests = Requests { count: drawn.requests, seed: case.seed };
+        let (outcome, after) = on_hardware(self, case, drawn, requests)?;
+        let mut report = TaskReport {
+            marks: outcome.marks.iter().copied().collect(),
+            events: outcome.events,
+            hash: outcome.trace_hash,
+            ..TaskReport::default()
+        };
+        let Some(after) = after else {
+            let verdict = &outcome.verdict;
+            let name = match verdict {
+                Verdict::Task(task) if matches!(**task, TaskVerdict::Unsound(_)) => "unsound",
+                Verdict::Task(task) if matches!(**task, TaskVerdict::Stuck) => "stuck",
+                _ => verdict.name(),
+            };
+            report.wrong.push((name, verdict.to_string()));
+            return Ok(report);
+        };
+        report.transactions = requests.count as u64;
+        let expected = expected(self, case, drawn, requests)?;
+        let tasks = outcome.tasks.unwrap_or_default();
+        if tasks.committed != expected.ran || tasks.made != tasks.committed + tasks.squashed {
+            let ran = expected.ran;
+            report
+                .wrong
+                .push(("tasks lost", format!("{tasks:?}, and {ran} by the serial runtime")));
+        }
+        for (oracle, other) in &expected.afters {
+            if let Some(difference) = after.difference(other) {
+                report.wrong.push(("other memory", format!("{difference}, by {oracle}")));
+            }
+        }
+        if let Some(failed) = after.failed {
+            report.wrong.push(("consistency", failed));
+        }
+        Ok(report)
+    }
+}
+
+/// Runs the tasks on the chip of a case; nothing is left to look at unless they all committed.
+fn on_hardware<W: Way>(
+    way: &W,
+    case: &TaskCase,
+    drawn: &Drawn,
+    requests: Requests,
+) -> Result<(Outcome, Option<After>), Failure> {
+    let refused = |refused: chiliad_simulator::NoMemory| Failure::Host(refused.to_string());
+    let mut run = Run::try_new(drawn.config(case.seed, case.plant)).map_err(refused)?;
+    let base = run.outside(|| Base::swarm(way.workload()))?;
+    let clients = way.clients(&base.tables, requests);
+    let Base { store: mut swarm, tables } = base;
+    let bodies = run.outside(|| swarm.bodies(way.graph(&clients)));
+    let bodies = bodies.map_err(Failure::doing("making the program of tasks"))?;
+    let tasks: Vec<Task> = first_of(requests.count as u64, drawn.generators);
+    let outcome = run.go_tasks(drawn.cores, bodies.pool(), &bodies, &tasks, drawn.options);
+    if !outcome.verdict.is_completed() {
+        // Left in pieces.
+        forget(bodies);
+        forget(clients);
+        forget(swarm);
+        return Ok((outcome, None));
+    }
+    let answers = run.outside(move || {
+        (0..requests.count).map(|request| W::answer(bodies.graph(), request)).collect()
+    });
+    let after = run.outside(move || {
+        let after = After::of_swarm(way.workload(), &swarm, &tables, answers);
+        drop(swarm);
+        after
+    })?;
+    Ok((outcome, Some(after)))
+}
