@@ -31,7 +31,7 @@ pub struct Run {
     /// For their cores.
     stacks: Vec<DefaultStack>,
     gone: bool,
-    state: Box<State>,
+    pub(crate) state: Box<State>,
 }
 
 impl Run {

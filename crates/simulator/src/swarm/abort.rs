@@ -27,6 +27,9 @@ pub(super) struct Check {
     pub(super) rolled: u64,
 }
 
+/// From so many tasks that depend on each other on, an abort is a cascade.
+const CASCADE: u32 = 4;
+
 /// A task about to be aborted, or squashed.
 const ABORTED: u8 = 1;
 const SQUASHED: u8 = 2;
@@ -77,10 +80,17 @@ impl Swarm {
         if self.options.aborts == Aborts::All {
             self.take_back_later(&mut undone);
         }
-        let mut next = 0;
-        while let Some(&task) = undone.get(next) {
-            next += 1;
-            self.take_back_dependents(&mut undone, task);
+        let (mut next, mut depth) = (0, 0);
+        while next < undone.len() {
+            for _ in next..undone.len() {
+                let task = undone[next];
+                next += 1;
+                self.take_back_dependents(&mut undone, task);
+            }
+            depth += 1;
+        }
+        if depth > CASCADE {
+            self.marks.insert("abort of a cascade");
         }
         self.counts.largest_abort = self.counts.largest_abort.max(undone.len() as u64);
         if undone.len() >= 8 {

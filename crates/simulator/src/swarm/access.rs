@@ -206,6 +206,7 @@ impl Swarm {
         let (tile, own, entry) = self.who(core);
         let writes = access != Access::Read;
         if self.canary(tile, line) > own {
+            self.marks.insert("canary of a later task");
             return None;
         }
         self.counts.passed_canary += 1;

@@ -1,4 +1,5 @@
-//! Planted bugs of the task units. The programs of random tasks in this crate's tests catch each.
+//! Planted bugs of the task units. The programs of random tasks in this crate's tests catch each, and campaigns of ordered
+//! tasks.
 
 use chiliad_machine::{Fault, Rig};
 
@@ -6,10 +7,10 @@ const fn fault(name: &'static str, step: &'static str) -> Fault {
     Fault {
         name,
         step,
-        rig: Rig::SimSc,
-        schemes: &[],
-        workload: "tasks",
-        expected: &["other memory", "unsound"],
+        rig: Rig::Tasks,
+        schemes: &["swarm"],
+        workload: "tpcc",
+        expected: &["other memory", "unsound", "tasks lost", "consistency"],
         seeds: 200,
     }
 }

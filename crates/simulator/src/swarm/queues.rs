@@ -30,6 +30,9 @@ impl Swarm {
         let it = &mut self.units[tile].slots[slot as usize];
         it.enqueued += 1;
         it.pending += 1;
+        if it.irrevocable && it.enqueued == self.what.children {
+            self.marks.insert("earliest task with all the children that it may have");
+        }
         let parent = Execution { task, number: it.execution };
         let to = self.target(&child);
         self.made();

@@ -2,6 +2,7 @@
 
 use super::body::Hardware;
 use super::chip::{Blocks, Given, Swarm, TaskOptions};
+use super::counts::Passed;
 use crate::Sim;
 use crate::fibre::{Fibre, obtain_stack, take_apart};
 use crate::host::Host;
@@ -31,7 +32,25 @@ impl Run {
         first: &[Task],
         options: TaskOptions,
     ) -> Outcome {
-        let state = self.begin_tasks(cores);
+        self.go_tasks_beside(cores, pool, (program, first), options, &mut |_| {})
+    }
+
+    /// As [`Run::go_tasks`], of a program and its first tasks, with a process beside the cores that takes no time of theirs:
+    /// `beside` is called, as by [`Run::outside`], soon after tiles have heard of a later global virtual time. What tasks
+    /// before it have written stays.
+    ///
+    /// # Panics
+    /// As [`Run::go_tasks`].
+    pub fn go_tasks_beside(
+        &mut self,
+        cores: usize,
+        pool: &LinePool<Sim>,
+        (program, first): (&dyn Program<Hardware>, &[Task]),
+        options: TaskOptions,
+        beside: &mut dyn FnMut(Passed),
+    ) -> Outcome {
+        self.begin_tasks(cores);
+        let state = &*self.state;
         let _current = state.enter_run();
         let began = Instant::now();
         state.begin_time();
@@ -58,7 +77,10 @@ impl Run {
         }
         units.begin_updates(&mut timed.borrow_mut());
         assert!(state.swarm.set(RefCell::new(units)).is_ok(), "a run goes once");
-        let discarded = if first.is_empty() { 0 } else { run_cores(state, program) };
+        let discarded = match first {
+            [] => 0,
+            _ => run_cores(state, program, &mut |passed| self.outside(|| beside(passed))),
+        };
         state.running.set(0);
         state.core.set(0);
         state.settle_tasks(cores as u64);
@@ -66,7 +88,7 @@ impl Run {
     }
 
     /// Adds the cores.
-    fn begin_tasks(&mut self, cores: usize) -> &State {
+    fn begin_tasks(&mut self, cores: usize) {
         let state = self.begin_once();
         assert!(cores > 0, "tasks need a core");
         let machine = state.config.machine.as_ref();
@@ -79,12 +101,16 @@ impl Run {
             let added = state.add_core(Host(0), vec![format!("core {core}")], Post::Tile, false);
             state.rounds.borrow_mut()[core + 1].join(added[0].0);
         }
-        state
     }
 }
 
 /// Runs the cores until no task is left: how many executions were under way then.
-fn run_cores(state: &State, program: &dyn Program<Hardware>) -> u32 {
+fn run_cores(
+    state: &State,
+    program: &dyn Program<Hardware>,
+    beside: &mut dyn FnMut(Passed),
+) -> u32 {
+    let mut told = 0;
     let bytes = state.config.stack_bytes;
     let cores = state.rounds.borrow().len();
     let mut fibres: Vec<Option<Fibre>> = (0..cores).map(|_| None).collect();
@@ -101,6 +127,9 @@ fn run_cores(state: &State, program: &dyn Program<Hardware>) -> u32 {
             *place = Some(execution(state, core, program, stack));
         }
         place.as_mut().expect("a core that goes on has an execution").resume(());
+        if let Some(passed) = state.passed_since(&mut told) {
+            beside(passed);
+        }
     }
     let left = fibres.into_iter().flatten().map(|it| u32::from(take_apart(it, bytes)));
     left.sum()
@@ -153,6 +182,14 @@ impl State {
     fn starts(&self, core: u32) -> bool {
         let Some(swarm) = self.swarm.get() else { return false };
         std::mem::take(&mut swarm.borrow_mut().cores[core as usize].starts)
+    }
+
+    /// The last global virtual time, if tiles have heard of one after the first `told`.
+    fn passed_since(&self, told: &mut usize) -> Option<Passed> {
+        let units = self.swarm.get()?.borrow();
+        let is_new = units.passed.len() > *told;
+        *told = units.passed.len();
+        units.passed.last().copied().filter(|_| is_new)
     }
 
     /// The task that a core runs.
