@@ -12,6 +12,7 @@
 //! | the hash index | `hash` |
 //! | what the body of a task sees of the database | [`View`], [`Record`] |
 //! | how bodies become a program of tasks | [`Graph`], [`Bodies`] |
+//! | what tasks write, as a log, and how it comes back | [`TaskLog`], [`recover`] |
 //! | tables, and the database as any engine's: [`chiliad_api::Store`] | `table`, [`Swarm`] |
 //! | a transaction of statements, at once and undone from a list | `attempt`, `session` |
 //!
@@ -21,6 +22,7 @@
 mod attempt;
 mod base;
 mod hash;
+mod log;
 mod memory;
 mod record;
 mod session;
@@ -33,6 +35,8 @@ mod view;
 mod whole;
 
 pub use attempt::Attempt;
+pub use log::faults::FAULTS;
+pub use log::{Change, Entry, Recovered, TaskLog, To, recover};
 pub use store::{INFO, Swarm};
 pub use tasks::{Bodies, Graph};
 pub use transaction::Statements;

@@ -70,12 +70,20 @@ impl<M: Machine> Swarm<M> {
         self.0.pool.taken()
     }
 
+    /// Its tables and memory.
+    ///
+    /// # Errors
+    /// [`Error::TooManyWorkers`] while a session is open.
+    pub(crate) fn base(&mut self) -> Result<&Base<M>> {
+        Rc::get_mut(&mut self.0).map(|base| &*base).ok_or(Error::TooManyWorkers { workers_max: 1 })
+    }
+
     /// A program of tasks: the bodies of `graph` on this database.
     ///
     /// # Errors
     /// [`Error::TooManyWorkers`] while a session is open.
     pub fn bodies<G>(&mut self, graph: G) -> Result<Bodies<'_, M, G>> {
-        let base = Rc::get_mut(&mut self.0).ok_or(Error::TooManyWorkers { workers_max: 1 })?;
+        let base = self.base()?;
         Ok(Bodies::new(&base.pool, &base.tables, graph))
     }
 }
