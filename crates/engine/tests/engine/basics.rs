@@ -1,4 +1,4 @@
-//! One worker, every scheme, on the one-core machine: what each operation does.
+//! One worker, every scheme: what each operation does.
 
 use chiliad_engine::Session;
 use chiliad_engine::names::{self, UnderScheme, under};
@@ -25,9 +25,8 @@ impl<M: Machine, F: Body<M>> UnderScheme<M> for Run<F> {
     }
 }
 
-fn on_all<F: Body<Plain> + Body<Interleaved> + Copy>(body: F) {
+fn on_all<F: Body<Interleaved> + Copy>(body: F) {
     for Info { name, .. } in names::all::<Interleaved>() {
-        under::<Plain, _>(name, Run(body)).expect("a scheme");
         under::<Interleaved, _>(name, Run(body)).expect("a scheme");
     }
 }

@@ -8,7 +8,7 @@ use chiliad_engine::{
     Database, Error, Intent, Options, Range, Result, Scheme, SecondarySpec, Silo, Snapshots,
     TableId, TableSpec, Transaction, Tx, Worker,
 };
-use chiliad_machine::{Fault, Interleaved, Machine, Plain};
+use chiliad_machine::{Fault, Interleaved, Machine};
 use chiliad_simulator::{Config, MemoryModel, Outcome, Run, Schedule, Sim, Verdict};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -320,7 +320,7 @@ fn memory_stays_flat_while_tables_come_and_go() {
     }
 }
 
-type Db = Database<Plain, Silo<Plain>>;
+type Db = Database<Interleaved, Silo<Interleaved>>;
 
 fn open(options: Options) -> Db {
     Db::open(options).expect("opens")

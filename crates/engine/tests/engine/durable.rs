@@ -9,7 +9,7 @@ use chiliad_engine::{
 };
 use chiliad_engine::{Range, Recovered};
 use chiliad_machine::disk::Disk;
-use chiliad_machine::{Machine, Native};
+use chiliad_machine::{Interleaved, Machine};
 use chiliad_simulator::{DiskFaults, FaultyDisk};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use std::time::Duration;
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// A database with its writers, run by hand.
-struct Open<S: Scheme<Native>> {
-    database: Database<Native, S>,
-    runners: Vec<LogRunner<Native, S>>,
+struct Open<S: Scheme<Interleaved>> {
+    database: Database<Interleaved, S>,
+    runners: Vec<LogRunner<Interleaved, S>>,
     recovered: Recovered,
 }
 
@@ -29,11 +29,11 @@ fn durable_options() -> DurableOptions {
     DurableOptions { log, ..DurableOptions::default() }
 }
 
-fn try_open<S: Scheme<Native>>(disk: &FaultyDisk, mode: Mode) -> Result<Open<S>, Error> {
+fn try_open<S: Scheme<Interleaved>>(disk: &FaultyDisk, mode: Mode) -> Result<Open<S>, Error> {
     try_open_with(disk, mode, durable_options())
 }
 
-fn try_open_with<S: Scheme<Native>>(
+fn try_open_with<S: Scheme<Interleaved>>(
     disk: &FaultyDisk,
     mode: Mode,
     durable: DurableOptions,
@@ -44,11 +44,11 @@ fn try_open_with<S: Scheme<Native>>(
     Ok(Open { database, runners, recovered })
 }
 
-fn open<S: Scheme<Native>>(disk: &FaultyDisk) -> Open<S> {
+fn open<S: Scheme<Interleaved>>(disk: &FaultyDisk) -> Open<S> {
     try_open(disk, Mode::Write).expect("sound")
 }
 
-impl<S: Scheme<Native>> Open<S> {
+impl<S: Scheme<Interleaved>> Open<S> {
     fn sync(&mut self) {
         self.database.tick();
         for runner in &mut self.runners {
@@ -93,15 +93,15 @@ impl<S: Scheme<Native>> Open<S> {
 }
 
 /// A database with a table of rows, and its disk.
-fn with_rows() -> (FaultyDisk, Open<Silo<Native>>, TableId) {
+fn with_rows() -> (FaultyDisk, Open<Silo<Interleaved>>, TableId) {
     let disk = FaultyDisk::new(1, DiskFaults::default());
-    let db = open::<Silo<Native>>(&disk);
+    let db = open::<Silo<Interleaved>>(&disk);
     let table = db.database.create_table(TableSpec::ordered("rows")).expect("new");
     (disk, db, table)
 }
 
 /// Fills a table with what a seed says and keeps a model of it.
-fn fill<S: Scheme<Native>>(db: &mut Open<S>, table: TableId, model: &mut Model, seed: u64) {
+fn fill<S: Scheme<Interleaved>>(db: &mut Open<S>, table: TableId, model: &mut Model, seed: u64) {
     let mut random = seed | 1;
     let mut next = |below: u64| {
         random =
@@ -124,7 +124,7 @@ fn fill<S: Scheme<Native>>(db: &mut Open<S>, table: TableId, model: &mut Model, 
     }
 }
 
-fn reopened_under<A: Scheme<Native>, B: Scheme<Native>>() {
+fn reopened_under<A: Scheme<Interleaved>, B: Scheme<Interleaved>>() {
     let disk = FaultyDisk::new(1, DiskFaults::default());
     let mut model = Model::new();
     let mut db = open::<A>(&disk);
@@ -151,17 +151,17 @@ fn reopened_under<A: Scheme<Native>, B: Scheme<Native>>() {
 
 #[test]
 fn what_was_written_under_one_scheme_is_read_under_another() {
-    reopened_under::<Silo<Native>, Silo<Native>>();
-    reopened_under::<Silo<Native>, Partitioned<Native>>();
-    reopened_under::<Partitioned<Native>, GlobalTid<Native>>();
-    reopened_under::<GlobalTid<Native>, Silo<Native>>();
+    reopened_under::<Silo<Interleaved>, Silo<Interleaved>>();
+    reopened_under::<Silo<Interleaved>, Partitioned<Interleaved>>();
+    reopened_under::<Partitioned<Interleaved>, GlobalTid<Interleaved>>();
+    reopened_under::<GlobalTid<Interleaved>, Silo<Interleaved>>();
 }
 
 #[test]
 fn a_crash_loses_what_was_not_durable_and_nothing_else() {
     for seed in 0..40 {
         let disk = FaultyDisk::new(seed, DiskFaults::default());
-        let mut db = open::<Silo<Native>>(&disk);
+        let mut db = open::<Silo<Interleaved>>(&disk);
         let table = db.database.create_table(TableSpec::ordered("rows")).expect("new");
         let mut model = Model::new();
         fill(&mut db, table, &mut model, seed);
@@ -171,7 +171,7 @@ fn a_crash_loses_what_was_not_durable_and_nothing_else() {
         let lost = db.put(table, b"lost", b"lost");
         assert!(lost > db.database.durable_epoch());
         let after = disk.crash(seed);
-        let db = open::<Silo<Native>>(&after);
+        let db = open::<Silo<Interleaved>>(&after);
         let table = db.database.table("rows").expect("kept");
         assert_eq!(db.rows(table), model, "seed {seed}");
     }
@@ -215,7 +215,7 @@ fn a_checkpoint_replaces_the_log() {
     fill(&mut db, table, &mut model, 99);
     db.sync();
     let after = disk.crash(3);
-    let db = open::<Silo<Native>>(&after);
+    let db = open::<Silo<Interleaved>>(&after);
     assert_eq!(db.recovered.checkpoint.map(|it| it.number), Some(4));
     assert_eq!(db.rows(db.database.table("rows").expect("kept")), model);
 }
@@ -223,7 +223,7 @@ fn a_checkpoint_replaces_the_log() {
 #[test]
 fn tables_come_and_go_for_good() {
     let disk = FaultyDisk::new(1, DiskFaults::default());
-    let mut db = open::<Silo<Native>>(&disk);
+    let mut db = open::<Silo<Interleaved>>(&disk);
     let first = db.database.create_table(TableSpec::ordered("first")).expect("new");
     db.put(first, b"a", b"1");
     // Dropping waits for what was written before.
@@ -238,7 +238,7 @@ fn tables_come_and_go_for_good() {
     let second = db.database.create_table(TableSpec::ordered("second")).expect("new");
     assert!(second > first);
     db.close();
-    let db = open::<Silo<Native>>(&disk);
+    let db = open::<Silo<Interleaved>>(&disk);
     assert!(matches!(db.database.table("first"), Err(Error::UnknownTable(_))));
     assert_eq!(db.database.table("second").expect("kept"), second);
     let third = db.database.create_table(TableSpec::ordered("third")).expect("new");
@@ -249,11 +249,11 @@ fn tables_come_and_go_for_good() {
 fn what_is_not_ours_is_refused_and_left_alone() {
     let disk = FaultyDisk::new(1, DiskFaults::default());
     disk.create("notes.txt", 4096).expect("made");
-    let error = try_open::<Silo<Native>>(&disk, Mode::Write).err().expect("refused");
+    let error = try_open::<Silo<Interleaved>>(&disk, Mode::Write).err().expect("refused");
     assert!(matches!(error, Error::Data(LogError::NotOurs { .. })), "{error}");
     assert_eq!(disk.file_names(), ["notes.txt"]);
     let empty = FaultyDisk::new(1, DiskFaults::default());
-    let error = try_open::<Silo<Native>>(&empty, Mode::Read).err().expect("refused");
+    let error = try_open::<Silo<Interleaved>>(&empty, Mode::Read).err().expect("refused");
     assert!(matches!(error, Error::Data(LogError::Missing { .. })), "{error}");
     assert!(empty.file_names().is_empty());
 }
@@ -270,7 +270,7 @@ fn damage_is_told_with_file_and_place_and_can_be_salvaged() {
     after.flip("log-00000001-0000-00000000", 8 * 4096 + 60, 3).expect("flipped");
     let before: Vec<_> = after.file_names().into_iter().map(|name| after.contents(&name)).collect();
     for mode in [Mode::Write, Mode::Read] {
-        match try_open::<Silo<Native>>(&after, mode).err() {
+        match try_open::<Silo<Interleaved>>(&after, mode).err() {
             Some(Error::Data(LogError::Damaged { file, offset, .. })) => {
                 assert_eq!((file.as_str(), offset), ("log-00000001-0000-00000000", 8 * 4096));
             }
@@ -279,13 +279,13 @@ fn damage_is_told_with_file_and_place_and_can_be_salvaged() {
     }
     let now: Vec<_> = after.file_names().into_iter().map(|name| after.contents(&name)).collect();
     assert_eq!(before, now, "nothing was changed");
-    let saved = try_open::<Silo<Native>>(&after, Mode::Salvage).expect("what there is");
+    let saved = try_open::<Silo<Interleaved>>(&after, Mode::Salvage).expect("what there is");
     assert_eq!(saved.recovered.losses.len(), 1, "{:?}", saved.recovered);
     let rows = saved.rows(saved.database.table("rows").expect("kept"));
     assert!(rows.len() >= 48 && rows.len() < 50, "{}", rows.len());
     let to = FaultyDisk::new(2, DiskFaults::default());
     saved.database.export(&to, &Alone).expect("written");
-    let db = open::<Silo<Native>>(&to.crash(1));
+    let db = open::<Silo<Interleaved>>(&to.crash(1));
     assert_eq!(db.rows(db.database.table("rows").expect("kept")), rows);
 }
 
@@ -313,7 +313,7 @@ fn a_failed_sync_leaves_a_database_that_reads() {
     drop(worker);
     assert_eq!(db.rows(table).len(), 2);
     disk.set_faults(DiskFaults::default());
-    let db = open::<Silo<Native>>(&disk.crash(5));
+    let db = open::<Silo<Interleaved>>(&disk.crash(5));
     let rows = db.rows(db.database.table("rows").expect("kept"));
     assert_eq!(rows.get(&b"kept"[..]).map(Vec::as_slice), Some(&b"1"[..]));
 }
@@ -334,7 +334,7 @@ fn a_copy_made_meanwhile_is_a_database() {
     });
     let error = db.database.backup(&to).err();
     assert!(matches!(error, Some(Error::Data(LogError::NotEmpty { .. }))), "{error:?}");
-    let copy = open::<Silo<Native>>(&to.crash(9));
+    let copy = open::<Silo<Interleaved>>(&to.crash(9));
     assert_eq!(copy.rows(copy.database.table("rows").expect("kept")), model);
 }
 
@@ -346,7 +346,7 @@ fn a_checkpoint_of_an_idle_database_counts() {
     (0..5).for_each(|_| db.sync());
     db.database.checkpoint(&Alone).expect("made");
     drop(db);
-    let db = open::<Silo<Native>>(&disk.crash(1));
+    let db = open::<Silo<Interleaved>>(&disk.crash(1));
     assert_eq!(db.rows(db.database.table("rows").expect("kept")).len(), 1);
 }
 
@@ -356,7 +356,7 @@ fn what_recovery_has_seen_stays_although_its_sync_had_failed() {
         let disk = FaultyDisk::new(seed, DiskFaults::default());
         let mut options = durable_options();
         options.log.writers = 1;
-        let db = try_open_with::<Silo<Native>>(&disk, Mode::Write, options);
+        let db = try_open_with::<Silo<Interleaved>>(&disk, Mode::Write, options);
         let mut db = db.expect("sound");
         let table = db.database.create_table(TableSpec::ordered("rows")).expect("new");
         db.put(table, b"kept", b"1");
@@ -368,11 +368,11 @@ fn what_recovery_has_seen_stays_although_its_sync_had_failed() {
         // The process starts again; the system, whose memory still has it all, has gone on.
         disk.set_faults(DiskFaults::default());
         let disk = disk.kill();
-        let db = open::<Silo<Native>>(&disk);
+        let db = open::<Silo<Interleaved>>(&disk);
         let seen = db.rows(db.database.table("rows").expect("kept"));
         assert_eq!(seen.len(), 2);
         drop(db);
-        let db = open::<Silo<Native>>(&disk.crash(seed));
+        let db = open::<Silo<Interleaved>>(&disk.crash(seed));
         assert_eq!(db.rows(db.database.table("rows").expect("kept")), seen, "seed {seed}");
     }
 }
@@ -381,7 +381,7 @@ fn what_recovery_has_seen_stays_although_its_sync_had_failed() {
 fn the_end_of_a_checkpoint_cut_short_and_the_recovery_too() {
     for operations in 6..14 {
         let disk = FaultyDisk::new(operations, DiskFaults::default());
-        let mut db = open::<Silo<Native>>(&disk);
+        let mut db = open::<Silo<Interleaved>>(&disk);
         let table = db.database.create_table(TableSpec::ordered("rows")).expect("new");
         let off_after = |disk: &FaultyDisk, operations: u64| {
             let off_after_operations = Some(disk.counters().operations + operations);
@@ -401,9 +401,9 @@ fn the_end_of_a_checkpoint_cut_short_and_the_recovery_too() {
             // The process was killed; power is lost while it starts again.
             let again = disk.kill();
             off_after(&again, cut);
-            let _ = try_open::<Silo<Native>>(&again, Mode::Write);
+            let _ = try_open::<Silo<Interleaved>>(&again, Mode::Write);
             for seed in 0..120 {
-                let db = open::<Silo<Native>>(&again.crash(seed));
+                let db = open::<Silo<Interleaved>>(&again.crash(seed));
                 let rows = db.rows(db.database.table("rows").expect("kept"));
                 assert_eq!(rows.get(&b"key"[..]), Some(&vec![1]), "{operations} {cut} {seed}");
             }
@@ -418,7 +418,8 @@ fn room_in_a_full_log_is_waited_for_within_the_limits() {
     let disk = FaultyDisk::new(1, DiskFaults::default());
     let log = LogOptions { buffer_bytes_max: 4096, ..LogOptions::default() };
     let durable = DurableOptions { log, ..DurableOptions::default() };
-    let mut db: Open<Silo<Native>> = try_open_with(&disk, Mode::Write, durable).expect("sound");
+    let mut db: Open<Silo<Interleaved>> =
+        try_open_with(&disk, Mode::Write, durable).expect("sound");
     let table = db.database.create_table(TableSpec::ordered("rows")).expect("new");
     db.sync();
     let mut worker = db.database.worker().expect("room");
@@ -426,7 +427,7 @@ fn room_in_a_full_log_is_waited_for_within_the_limits() {
     let mut tx = worker.begin(&Intent::update()).expect("begun");
     tx.put(table, b"large", &[7; 20_000]).expect("written");
     tx.commit().expect("whatever room there is");
-    let soon = Native::now() + Native::ticks_per_second() / 100;
+    let soon = Interleaved::now() + Interleaved::ticks_per_second() / 100;
     let limited = Intent { deadline: Some(soon), ..Intent::update() };
     assert_eq!(worker.begin(&limited).err(), Some(Error::DeadlineExceeded));
     let cancel = Cancel::new();

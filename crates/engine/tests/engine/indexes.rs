@@ -8,7 +8,7 @@ use chiliad_engine::{
     Database, Error, Intent, KEY_BYTES_MAX, Options, Range, Silo, TableId, TableSpec, Transaction,
     Worker,
 };
-use chiliad_machine::{Interleaved, Plain};
+use chiliad_machine::Interleaved;
 
 fn spec() -> TableSpec {
     TableSpec::ordered("rows")
@@ -124,7 +124,7 @@ fn no_row_without_its_entries_when_memory_runs_out() {
     }
 }
 
-type Db = Database<Plain, Silo<Plain>>;
+type Db = Database<Interleaved, Silo<Interleaved>>;
 
 #[test]
 fn a_secondary_key_that_is_too_long_aborts_the_transaction() {

@@ -8,7 +8,7 @@ use chiliad_engine::{
     Committed, Database, Get, Intent, Options, Range, Scheme, Silo, Snapshots, TableId, TableSpec,
     Transaction, Worker,
 };
-use chiliad_machine::Plain;
+use chiliad_machine::Interleaved;
 use std::collections::BTreeMap;
 
 /// Miri interprets some thousand times more slowly than the machine runs.
@@ -35,8 +35,8 @@ impl Dice {
 }
 
 /// One transaction of a few random operations; `None` if it is rolled back.
-fn transact<S: Scheme<Plain>>(
-    worker: &mut Worker<Plain, S>,
+fn transact<S: Scheme<Interleaved>>(
+    worker: &mut Worker<Interleaved, S>,
     tables: &[TableId],
     rows: &mut Rows,
     dice: &mut Dice,
@@ -111,17 +111,17 @@ fn contents(tx: &mut dyn Transaction, tables: &[TableId]) -> Rows {
     rows
 }
 
-fn tables<S: Scheme<Plain>>(db: &Database<Plain, S>) -> [TableId; 2] {
+fn tables<S: Scheme<Interleaved>>(db: &Database<Interleaved, S>) -> [TableId; 2] {
     [TableSpec::ordered("ordered"), TableSpec::hash("hash", 4)]
         .map(|spec| db.create_table(spec).expect("created"))
 }
 
 struct AgainstAModel;
 
-impl UnderScheme<Plain> for AgainstAModel {
+impl UnderScheme<Interleaved> for AgainstAModel {
     type Output = ();
-    fn run<S: Scheme<Plain>>(self) {
-        let db = Database::<Plain, S>::open(Options::default()).expect("opens");
+    fn run<S: Scheme<Interleaved>>(self) {
+        let db = Database::<Interleaved, S>::open(Options::default()).expect("opens");
         let tables = tables(&db);
         let mut workers = [0, 1].map(|_| db.worker().expect("a slot"));
         let (mut rows, mut dice) = (Rows::new(), Dice(7));
@@ -140,8 +140,8 @@ impl UnderScheme<Plain> for AgainstAModel {
 
 #[test]
 fn random_transactions_agree_with_a_model() {
-    for info in chiliad_engine::names::all::<Plain>() {
-        under::<Plain, _>(info.name, AgainstAModel).expect("a scheme");
+    for info in chiliad_engine::names::all::<Interleaved>() {
+        under::<Interleaved, _>(info.name, AgainstAModel).expect("a scheme");
     }
 }
 
@@ -153,7 +153,7 @@ fn snapshots_show_a_state_of_the_past() {
         [(Snapshots::Always, false), (Snapshots::OnDemand, false), (Snapshots::Always, true)]
     {
         let options = Options { snapshots, snapshot_every: 3, verify, ..Options::default() };
-        let db = Database::<Plain, Silo<Plain>>::open(options).expect("opens");
+        let db = Database::<Interleaved, Silo<Interleaved>>::open(options).expect("opens");
         db.keep_versions();
         let tables = tables(&db);
         for _ in 0..4 {
@@ -192,10 +192,10 @@ fn snapshots_show_a_state_of_the_past() {
 #[test]
 fn a_row_removed_twice_is_there_in_between() {
     let options = Options { snapshots: Snapshots::Always, snapshot_every: 1, ..Options::default() };
-    let db = Database::<Plain, Silo<Plain>>::open(options).expect("opens");
+    let db = Database::<Interleaved, Silo<Interleaved>>::open(options).expect("opens");
     let table = db.create_table(TableSpec::ordered("t")).expect("created");
     let [mut one, mut two] = [0, 1].map(|_| db.worker().expect("a slot"));
-    let remove = |worker: &mut Worker<Plain, Silo<Plain>>| {
+    let remove = |worker: &mut Worker<Interleaved, Silo<Interleaved>>| {
         let mut tx = worker.begin(&Intent::update()).expect("begins");
         assert_eq!(tx.remove(table, b"row"), Ok(true));
         tx.commit().expect("alone");

@@ -6,14 +6,14 @@ use chiliad_engine::{
     Database, DlDetect, Error, GlobalTid, Intent, NoWait, Occ, OccSerial, Options, Range, Reason,
     Scheme, Silo, TableId, TableSpec, Transaction, WaitDie,
 };
-use chiliad_machine::Plain;
+use chiliad_machine::Interleaved;
 
 const ROWS: u64 = 6_000;
 /// Reads after which a small read set is looked at again.
 const FEW: u64 = 64;
 
-struct World<S: Scheme<Plain>> {
-    db: Database<Plain, S>,
+struct World<S: Scheme<Interleaved>> {
+    db: Database<Interleaved, S>,
     rows: TableId,
     /// Where rows come.
     gaps: TableId,
@@ -27,9 +27,9 @@ enum Disturbance {
     Insertion,
 }
 
-impl<S: Scheme<Plain>> World<S> {
+impl<S: Scheme<Interleaved>> World<S> {
     fn new() -> Self {
-        let db = Database::<Plain, S>::open(Options::default()).expect("opens");
+        let db = Database::<Interleaved, S>::open(Options::default()).expect("opens");
         let create = |name| db.create_table(TableSpec::ordered(name)).expect("created");
         let (rows, gaps) = (create("rows"), create("gaps"));
         let mut worker = db.worker().expect("a slot");
@@ -70,7 +70,7 @@ impl<S: Scheme<Plain>> World<S> {
     }
 }
 
-fn notices_in_time<S: Scheme<Plain>>(disturbances: &[Disturbance]) {
+fn notices_in_time<S: Scheme<Interleaved>>(disturbances: &[Disturbance]) {
     let world = World::<S>::new();
     for &disturbance in disturbances {
         for before in [1, 10, 63, 64, 100, 1_000, 4_000] {
@@ -92,12 +92,12 @@ fn notices_in_time<S: Scheme<Plain>>(disturbances: &[Disturbance]) {
 #[test]
 fn a_state_that_never_was_is_noticed_in_time() {
     let all = [Disturbance::Update, Disturbance::Insertion];
-    notices_in_time::<Silo<Plain>>(&all);
-    notices_in_time::<GlobalTid<Plain>>(&all);
-    notices_in_time::<Occ<Plain>>(&all);
-    notices_in_time::<OccSerial<Plain>>(&all);
+    notices_in_time::<Silo<Interleaved>>(&all);
+    notices_in_time::<GlobalTid<Interleaved>>(&all);
+    notices_in_time::<Occ<Interleaved>>(&all);
+    notices_in_time::<OccSerial<Interleaved>>(&all);
     // What they have read is locked; where they have missed something it is not.
-    notices_in_time::<NoWait<Plain>>(&all[1..]);
-    notices_in_time::<WaitDie<Plain>>(&all[1..]);
-    notices_in_time::<DlDetect<Plain>>(&all[1..]);
+    notices_in_time::<NoWait<Interleaved>>(&all[1..]);
+    notices_in_time::<WaitDie<Interleaved>>(&all[1..]);
+    notices_in_time::<DlDetect<Interleaved>>(&all[1..]);
 }

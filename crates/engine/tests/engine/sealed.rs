@@ -8,8 +8,8 @@ use chiliad_engine::{
     Alone, Database, DurableOptions, Error, Get, Intent, Isolation, Mode, Options, Range, Reason,
     Scheme, Silo, Snapshots, Stepped, TableId, TableSpec, Transaction, Writes,
 };
+use chiliad_machine::Interleaved;
 use chiliad_machine::disk::Disk;
-use chiliad_machine::{Native, Plain};
 use chiliad_simulator::{Config, DiskFaults, FaultyDisk, MemoryModel, Run, Schedule, Sim};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -23,11 +23,12 @@ fn is_refused<T: std::fmt::Debug>(result: Result<T, Error>) -> bool {
 /// Every way to write is refused, before and after the seal, and the transaction goes on.
 struct EveryWrite;
 
-impl UnderScheme<Plain> for EveryWrite {
+impl UnderScheme<Interleaved> for EveryWrite {
     type Output = ();
-    fn run<S: Scheme<Plain>>(self) {
+    fn run<S: Scheme<Interleaved>>(self) {
         for hash in [false, true] {
-            let db = Database::<Plain, S>::open(Options { verify: hash, ..Options::default() });
+            let db =
+                Database::<Interleaved, S>::open(Options { verify: hash, ..Options::default() });
             let db = db.expect("opens");
             let spec = if hash { TableSpec::hash("rates", 8) } else { TableSpec::ordered("rates") };
             let rates = db
@@ -74,14 +75,14 @@ impl UnderScheme<Plain> for EveryWrite {
 
 #[test]
 fn transactions_do_not_write() {
-    for info in names::all::<Plain>() {
+    for info in names::all::<Interleaved>() {
         names::under(info.name, EveryWrite).expect("a scheme");
     }
 }
 
 #[test]
 fn only_what_is_declared_read_only_is_sealed() {
-    let db = Database::<Plain, Silo<Plain>>::open(Options::default()).expect("opens");
+    let db = Database::<Interleaved, Silo<Interleaved>>::open(Options::default()).expect("opens");
     db.create_table(TableSpec::ordered("plain")).expect("new");
     let refused = db.seal("plain").expect_err("not declared");
     assert!(refused.to_string().contains("table plain: not declared read-only"), "{refused}");
@@ -91,7 +92,7 @@ fn only_what_is_declared_read_only_is_sealed() {
 #[test]
 fn a_snapshot_of_before_does_not_see_what_was_loaded_since() {
     let options = Options { snapshots: Snapshots::Always, snapshot_every: 1, ..Options::default() };
-    let db = Database::<Plain, Silo<Plain>>::open(options).expect("opens");
+    let db = Database::<Interleaved, Silo<Interleaved>>::open(options).expect("opens");
     let rates = db.create_table(TableSpec::ordered("rates").read_only()).expect("new");
     let [mut loader, mut reader] = [0, 1].map(|_| db.worker().expect("a slot"));
     loader.load(rates, b"a", b"1").expect("loads");
@@ -216,7 +217,7 @@ fn a_seal_outlives_the_database() {
     let open = || {
         let disk: Arc<dyn Disk> = Arc::new(disk.clone());
         let durable = DurableOptions::default();
-        Database::<Native, Silo<Native>>::open_on(
+        Database::<Interleaved, Silo<Interleaved>>::open_on(
             disk,
             Mode::Write,
             Options::default(),

@@ -3,14 +3,14 @@
 use chiliad_engine::{
     Database, Intent, Occ, Options, Scheme, Silo, Snapshots, TableId, TableSpec, Transaction,
 };
-use chiliad_machine::Plain;
+use chiliad_machine::Interleaved;
 
 /// Rows of each table.
 const KEYS: [&[u8]; 4] = [b"a", b"b", b"c", b"d"];
 
-fn loaded<S: Scheme<Plain>>() -> (Database<Plain, S>, [TableId; 2]) {
+fn loaded<S: Scheme<Interleaved>>() -> (Database<Interleaved, S>, [TableId; 2]) {
     let options = Options { snapshots: Snapshots::Always, snapshot_every: 2, ..Options::default() };
-    let db = Database::<Plain, S>::open(options).expect("opens");
+    let db = Database::<Interleaved, S>::open(options).expect("opens");
     let specs = [TableSpec::ordered("o"), TableSpec::hash("h", 10)];
     let tables = specs.map(|spec| db.create_table(spec).expect("created"));
     let mut worker = db.worker().expect("a slot");
@@ -23,7 +23,7 @@ fn loaded<S: Scheme<Plain>>() -> (Database<Plain, S>, [TableId; 2]) {
     (db, tables)
 }
 
-fn update<S: Scheme<Plain>>(db: &Database<Plain, S>, tables: &[TableId], value: &[u8]) {
+fn update<S: Scheme<Interleaved>>(db: &Database<Interleaved, S>, tables: &[TableId], value: &[u8]) {
     let mut worker = db.worker().expect("a slot");
     let mut tx = worker.begin(&Intent::update()).expect("begins");
     for &table in tables {
@@ -35,7 +35,7 @@ fn update<S: Scheme<Plain>>(db: &Database<Plain, S>, tables: &[TableId], value: 
 
 #[test]
 fn versions_come_and_go() {
-    let (db, tables) = loaded::<Silo<Plain>>();
+    let (db, tables) = loaded::<Silo<Interleaved>>();
     assert_eq!(db.count_versions().expect("counts"), [8]);
     // A value that outgrows its record lives in a block, which is no version.
     update(&db, &tables, &[7; 1000]);
@@ -55,7 +55,7 @@ fn versions_come_and_go() {
 
 #[test]
 fn a_scheme_without_versions_has_none() {
-    let (db, tables) = loaded::<Occ<Plain>>();
+    let (db, tables) = loaded::<Occ<Interleaved>>();
     update(&db, &tables, &[7; 1000]);
     assert_eq!(db.count_versions().expect("counts"), [8]);
 }
