@@ -3,6 +3,7 @@
 
 #![cfg(feature = "jetstream")]
 
+#[path = "facade/common/mod.rs"]
 mod common;
 #[path = "../../jetstream/tests/common/mod.rs"]
 mod nats;

@@ -1,14 +1,13 @@
 //! A table is opened with the columns that it was created with, or not at all.
 
-mod common;
-
+use crate::common;
+use crate::common::Scratch;
 use chiliad::key::Lookup;
 use chiliad::raw::{TableLayout, TableSpec, Transaction as _};
 use chiliad::{
     Change, Column, ColumnType, Database, Desc, Difference, Error, Fixed, Key, Layout,
     LayoutDiffers, LayoutPart, Options, Result, Row, Table, Text, Typed, directory,
 };
-use common::Scratch;
 
 #[derive(Row, Debug, PartialEq, Clone)]
 #[index(by_age(age))]

@@ -1,5 +1,5 @@
 //! Helpers that the tests share.
-#![allow(dead_code, reason = "each test file uses some of it")]
+#![allow(dead_code, reason = "each program of tests uses some of it")]
 
 pub mod gated_log;
 pub mod records;

@@ -1,12 +1,10 @@
 //! Databases that share a log and live long: checkpoints, trimmed logs, restarts.
 
-mod common;
-
+use crate::common::Scratch;
+use crate::common::gated_log::GatedLog;
 use chiliad::shared_log::{FileLog, FileLogOptions, MemoryLog, SharedLog, SharedLogError};
 use chiliad::{Database, Error, LogError, Options, RunOptions, Table};
 use chiliad_machine::Native;
-use common::Scratch;
-use common::gated_log::GatedLog;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

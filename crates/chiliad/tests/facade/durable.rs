@@ -1,13 +1,12 @@
 //! A database in a directory, by way of the facade: what was promised is there after the next
 //! opening.
 
-mod common;
-
+use crate::common;
+use crate::common::{Scratch, block_on};
 use chiliad::raw::TableSpec;
 use chiliad::{
     Database, Durability, Error, LogError, Options, Pending, Row, RunOptions, Scheme, Table,
 };
-use common::{Scratch, block_on};
 use std::path::Path;
 use std::time::Duration;
 

@@ -1,13 +1,12 @@
 //! Every wait ends, under every scheme: at the deadline, when the transaction is told to give up, and where it is
 //! for a transaction that it runs inside.
 
-mod common;
-
+use crate::common;
+use crate::common::{Scratch, counters, open, others_can_write};
 use chiliad::{
     Cancel, Database, Durability, Error, Nested, Options, Refused, RunOptions, Scheme, Table,
 };
 use chiliad::{Snapshots, Transaction};
-use common::{Scratch, counters, open, others_can_write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;

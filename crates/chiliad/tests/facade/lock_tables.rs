@@ -1,10 +1,8 @@
 //! Aborts under a lock table: a lock beyond the limit, a wait beyond its time or theirs; and nothing stays locked
 //! after one.
 
-mod common;
-
+use crate::common::{counters, others_can_write};
 use chiliad::{Database, Error, Options, Reason, RunOptions, Scheme};
-use common::{counters, others_can_write};
 use std::time::Duration;
 
 /// They alone wait for as long as it takes.

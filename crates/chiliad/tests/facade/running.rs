@@ -1,9 +1,7 @@
 //! Closures as transactions: retries, errors, swallowed conflicts, panics, nesting, deadlines.
 
-mod common;
-
+use crate::common::{Dice, OPTIMISTIC, counters, open, others_can_write, serializable};
 use chiliad::{Backoff, Database, Error, Options, Reason, RunOptions, Scheme, Timestamps};
-use common::{Dice, OPTIMISTIC, counters, open, others_can_write, serializable};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};

@@ -1,10 +1,8 @@
 //! Secondary indexes agree with their rows, against a model and between threads.
 
-mod common;
-
+use crate::common::{Dice, open, others_can_write, serializable};
 use chiliad::raw::TableSpec;
 use chiliad::{Database, Error, Row, RunOptions, Scheme, Table, Text};
-use common::{Dice, open, others_can_write, serializable};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

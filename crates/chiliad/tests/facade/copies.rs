@@ -1,9 +1,7 @@
 //! Copies of a directory that is in use, file by file in any order, as `cp -r` makes them.
 
-mod common;
-
+use crate::common::{Scratch, killed};
 use chiliad::{Database, Durability, Error, Options, Table};
-use common::{Scratch, killed};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;

@@ -1,10 +1,8 @@
 //! Typed tables: scans, look-ups of many keys and derived keys, against a plain ordered map.
 
-mod common;
-
+use crate::common::{Dice, open};
 use chiliad::raw::TableSpec;
 use chiliad::{Database, Desc, Error, Key, Row, Scheme, Table, Text};
-use common::{Dice, open};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 

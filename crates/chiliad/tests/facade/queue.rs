@@ -1,9 +1,7 @@
 //! Transactions from any thread, run by threads that serve.
 
-mod common;
-
+use crate::common::{block_on, counters, open, serializable};
 use chiliad::{Database, Error, Options, Queue, Refused, RunOptions, Scheme, Table, Ticket};
-use common::{block_on, counters, open, serializable};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};

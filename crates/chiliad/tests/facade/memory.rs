@@ -1,7 +1,6 @@
 //! Memory and workers of threads that have nothing to do come back to others, under every scheme.
 
-mod common;
-
+use crate::common;
 use chiliad::{Database, Error, Options, Result, Scheme, Snapshots, Table};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;

@@ -1,10 +1,10 @@
 //! Sentences of the front page and the guide, each attacked as a reader would.
 
-mod common;
-
+use crate::common::{
+    OPTIMISTIC, Scratch, counters, killed, open, open_with_snapshots, serializable,
+};
 use chiliad::raw::{TableSpec, Transaction as _};
 use chiliad::{Database, Durability, Error, Options, RunOptions, Scheme, Table, Transaction, raw};
-use common::{OPTIMISTIC, Scratch, counters, killed, open, open_with_snapshots, serializable};
 use std::cell::RefCell;
 
 /// A small database in a directory.
@@ -226,7 +226,7 @@ fn a_copy_touches_nothing_of_others() {
 /// The guide's table of options has the defaults that the options have.
 #[test]
 fn defaults_are_those_of_the_guide() {
-    let guide = include_str!("../../../docs/embedding.md");
+    let guide = include_str!("../../../../docs/embedding.md");
     let o = Options::default();
     let mib = |bytes: u64| format!("{} MiB", bytes >> 20);
     let gib = |bytes: u64| format!("{} GiB", bytes >> 30);

@@ -1,11 +1,10 @@
 //! Several transactions in flight on one thread, in a directory: nobody is told before the disk has it,
 //! and the disk is waited for together.
 
-mod common;
-
+use crate::common;
+use crate::common::{Scratch, killed};
 use chiliad::raw::TableSpec;
 use chiliad::{Database, Durability, Error, Options, RunOptions, Table};
-use common::{Scratch, killed};
 use std::path::Path;
 use std::time::Duration;
 

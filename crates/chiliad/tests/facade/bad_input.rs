@@ -1,10 +1,8 @@
 //! Bad input is refused by a typed error, leaves nothing latched, and the database goes on.
 
-mod common;
-
+use crate::common::{OPTIMISTIC, counters, open, open_with_snapshots, others_can_write, patience};
 use chiliad::raw::{self, TableSpec, Transaction as _};
 use chiliad::{Database, Error, Options, Row, RunOptions, Scheme, Table, Text, Timestamps};
-use common::{OPTIMISTIC, counters, open, open_with_snapshots, others_can_write, patience};
 use std::time::Duration;
 
 #[test]

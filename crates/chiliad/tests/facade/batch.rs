@@ -1,13 +1,11 @@
 //! Several transactions in flight on one thread: results, conflicts among them, panics, errors,
 //! deadlines, nesting, limits.
 
-mod common;
-
+use crate::common::{Dice, counters, open, others_can_write, serializable};
 use chiliad::{
     Backoff, Database, Error, IN_FLIGHT_MAX, Options, Result, RunOptions, Scheme, Snapshots, Table,
     Transaction,
 };
-use common::{Dice, counters, open, others_can_write, serializable};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,10 +1,9 @@
 //! When the log has failed the database reads: every transaction that has written nothing returns its result,
 //! under every scheme and durability, and none that has written anything does.
 
-mod common;
-
+use crate::common;
+use crate::common::Scratch;
 use chiliad::{Database, Durability, Error, Options, RunOptions, Scheme, Table};
-use common::Scratch;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;

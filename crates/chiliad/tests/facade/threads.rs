@@ -1,9 +1,7 @@
 //! Threads and databases come and go in any order.
 
-mod common;
-
+use crate::common::{counters, open};
 use chiliad::{Database, Options, Scheme, Table};
-use common::{counters, open};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 

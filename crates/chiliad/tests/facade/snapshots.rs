@@ -1,9 +1,7 @@
 //! Snapshots see a consistent past.
 
-mod common;
-
+use crate::common::{Dice, counters, open_with_snapshots};
 use chiliad::{Database, Options, Scheme, Snapshots};
-use common::{Dice, counters, open_with_snapshots};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 

@@ -1,13 +1,12 @@
 //! Shared logs that are full, damaged or of another program, and transactions that are too large: each is one error of one
 //! line, and nothing is appended.
 
-mod common;
-
+use crate::common;
+use crate::common::Scratch;
+use crate::common::gated_log::{Call, GatedLog};
 use chiliad::shared_log::{FileLog, FileLogOptions, MemoryLog, SharedLog, SharedLogError};
 use chiliad::{Database, Error, LogError, Options, RunOptions, Table};
 use chiliad_machine::Native;
-use common::Scratch;
-use common::gated_log::{Call, GatedLog};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -1,9 +1,7 @@
 //! Directories that are refused stay byte by byte as they were, and looking says what opening says.
 
-mod common;
-
+use crate::common::Scratch;
 use chiliad::{Database, Error, LogError, Options, Table, directory};
-use common::Scratch;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;

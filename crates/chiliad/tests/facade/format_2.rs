@@ -4,11 +4,9 @@
 //! checkpoint: `people` (by `u64`, with an index) has the rows 1 and 3, after a removal of 2; `pages`,
 //! a hash table of bytes, has one.
 
-mod common;
-
+use crate::common::Scratch;
 use chiliad::raw::{TableLayout, Transaction as _};
 use chiliad::{Database, Error, Options, Row, Table, directory};
-use common::Scratch;
 use std::fs;
 use std::path::Path;
 
@@ -48,7 +46,7 @@ const FILES: [(&str, usize); 6] = [
 fn unpacked() -> Scratch {
     let path = Scratch::new();
     fs::create_dir(&path).unwrap();
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/format_2");
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/facade/format_2");
     for (name, bytes) in FILES {
         let mut content = fs::read(from.join(name)).unwrap();
         content.resize(bytes, 0);
