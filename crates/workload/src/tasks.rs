@@ -4,14 +4,20 @@
 //! A request is made up before the run, and tasks only read it: words say which. Its answer is put together from the
 //! transaction's lines when the run is over.
 
+mod joins;
 mod one;
+mod options;
 
+pub use joins::FAULTS;
+pub(crate) use joins::Joins;
 pub use one::{Answer, FirstRequests, OneTask, execute};
+pub use options::{GraphOptions, TaskLogOptions};
 
 use crate::row::{Column, Kind};
+use chiliad_api::TableId;
 use chiliad_machine::tasks::{FunctionId, LINE_WORDS, Lines, Task, Tasks};
 use chiliad_machine::{Array, Cost, Line, Machine, Ordering, Word};
-use chiliad_swarm::{Record, View};
+use chiliad_swarm::{Entry, Record, TaskLog, View};
 use core::array::from_fn;
 
 /// Timestamps of a transaction: more than any has steps.
@@ -88,10 +94,43 @@ pub(crate) fn set<T: Lines, K, V>(row: Record<'_, T>, column: Column<K>, value: 
 where
     K: for<'a> Kind<Value<'a> = V>,
 {
+    let (bytes, length) = encoded(column, value);
+    row.write(column.offset(), &bytes[..length]);
+}
+
+/// Logs the value of a column.
+#[inline]
+pub(crate) fn log_column<K, V>(
+    entry: &mut Entry,
+    (table, key): (TableId, &[u8]),
+    column: Column<K>,
+    value: V,
+) where
+    K: for<'a> Kind<Value<'a> = V>,
+{
+    let (bytes, length) = encoded(column, value);
+    entry.part(table, key, column.offset(), &bytes[..length]);
+}
+
+/// The bytes of a column's value, and how many they are.
+fn encoded<K, V>(column: Column<K>, value: V) -> ([u8; COLUMN_MAX], usize)
+where
+    K: for<'a> Kind<Value<'a> = V>,
+{
     let mut bytes = [0; COLUMN_MAX];
-    let bytes = &mut bytes[..column.bytes()];
-    K::write(bytes, value);
-    row.write(column.offset(), bytes);
+    K::write(&mut bytes[..column.bytes()], value);
+    (bytes, column.bytes())
+}
+
+/// A log of so many transactions, as a graph's options say, whose function of this number puts entries into slots.
+pub(crate) fn task_log<M: Machine>(
+    options: &GraphOptions,
+    transactions: usize,
+    function: FunctionId,
+) -> Option<TaskLog<M>> {
+    let TaskLogOptions { slots } = options.task_log?;
+    let slots = slots.unwrap_or((transactions * RANGE as usize).next_power_of_two());
+    Some(TaskLog::new(transactions, RANGE, slots, function))
 }
 
 /// Lines of tracked words: so many for each transaction, all zero at first. Tasks that may run side by side write

@@ -9,7 +9,7 @@ use chiliad_swarm::{Graph, Swarm};
 use chiliad_workload::Workload;
 use chiliad_workload::bidding::tasks::BiddingTasks;
 use chiliad_workload::bidding::{self, Bidding, BiddingOptions};
-use chiliad_workload::tasks::first;
+use chiliad_workload::tasks::{GraphOptions, first};
 use chiliad_workload::tpcc::tasks::TpccTasks;
 use chiliad_workload::tpcc::{self, Mix, Tpcc, TpccOptions};
 use graphs::{After, by_statements, check, load, requests, rows, same};
@@ -20,6 +20,7 @@ struct OnHardware {
     cores: usize,
     count: usize,
     seed: u64,
+    joins: bool,
 }
 
 impl OnHardware {
@@ -60,7 +61,8 @@ impl OnHardware {
         let mut run = self.start();
         let (swarm, tables) = run.outside(|| load(tpcc, self.seed));
         let clients = requests(tpcc, &tables, self.count, self.seed);
-        let graph = run.outside(|| TpccTasks::new(&clients));
+        let options = GraphOptions { joins: self.joins, ..GraphOptions::default() };
+        let graph = run.outside(|| TpccTasks::with(&clients, &options));
         self.run(&mut run, tpcc, swarm, graph, TpccTasks::shown)
     }
 
@@ -76,10 +78,12 @@ impl OnHardware {
 
 #[test]
 fn tpcc_on_hardware_is_tpcc_one_request_after_another() {
-    for (seed, cores) in [(0, 1), (1, 4), (2, 16), (3, 64)] {
+    for (seed, cores, joins) in
+        [(0, 1, false), (1, 4, true), (2, 16, false), (3, 64, false), (3, 64, true)]
+    {
         let mix = if seed == 3 { Mix::Np } else { Mix::Standard };
         let tpcc = Tpcc::new(TpccOptions { mix, ..TpccOptions::micro() }).unwrap();
-        let run = OnHardware { cores, count: 150, seed };
+        let run = OnHardware { cores, count: 150, seed, joins };
         let (after, outcome) = run.tpcc(&tpcc);
         same(
             &after,
@@ -95,7 +99,7 @@ fn tpcc_on_hardware_is_tpcc_one_request_after_another() {
 fn bidding_on_hardware_is_bidding_one_request_after_another() {
     for (seed, cores) in [(0, 1), (1, 16), (2, 64)] {
         let bidding = Bidding::new(BiddingOptions::micro()).unwrap();
-        let run = OnHardware { cores, count: 300, seed };
+        let run = OnHardware { cores, count: 300, seed, joins: false };
         let (after, _) = run.bidding(&bidding);
         let expected = by_statements(&bidding, run.count, seed, bidding::Client::shown);
         same(&after, &expected, &format!("{run:?}"));

@@ -10,7 +10,7 @@ use chiliad_swarm::{Graph, Swarm};
 use chiliad_workload::Workload;
 use chiliad_workload::bidding::tasks::BiddingTasks;
 use chiliad_workload::bidding::{self, Bidding, BiddingOptions, Shown};
-use chiliad_workload::tasks::first;
+use chiliad_workload::tasks::{GraphOptions, first};
 use chiliad_workload::tpcc::tasks::TpccTasks;
 use chiliad_workload::tpcc::{Client, Mix, Tpcc, TpccOptions};
 use graphs::{After, answer, by_statements, check, load, requests, rows, same};
@@ -40,6 +40,7 @@ struct ByTasks {
     count: usize,
     seed: u64,
     ties: Ties,
+    joins: bool,
 }
 
 impl ByTasks {
@@ -67,7 +68,9 @@ impl ByTasks {
     fn tpcc(&self, tpcc: &Tpcc) -> After<u64> {
         let (swarm, tables) = load(tpcc, self.seed);
         let clients = requests(tpcc, &tables, self.count, self.seed);
-        self.run(tpcc, (swarm, &clients), TpccTasks::new, TpccTasks::shown)
+        let options = GraphOptions { joins: self.joins, ..GraphOptions::default() };
+        let make = |clients| TpccTasks::with(clients, &options);
+        self.run(tpcc, (swarm, &clients), make, TpccTasks::shown)
     }
 
     fn bidding(&self, bidding: &Bidding) -> After<Shown> {
@@ -93,9 +96,10 @@ fn tpcc_by_tasks_is_tpcc_one_request_after_another() {
         same(&by_model(&tpcc, count, seed, Client::shown), &expected, "a sorted map");
         let rolled_back = expected.answers.iter().filter(|it| it.is_none()).count();
         assert!(cfg!(miri) || rolled_back > 3, "{rolled_back}");
-        for ties in [Ties::Creation, Ties::Drawn(seed), Ties::Drawn(seed + 1000)] {
-            let what = format!("{ties:?} of seed {seed}");
-            same(&ByTasks { count, seed, ties }.tpcc(&tpcc), &expected, &what);
+        let ways = [(Ties::Creation, false), (Ties::Drawn(seed), false), (Ties::Drawn(seed), true)];
+        for (ties, joins) in ways {
+            let what = format!("{ties:?} of seed {seed}, joins {joins}");
+            same(&ByTasks { count, seed, ties, joins }.tpcc(&tpcc), &expected, &what);
         }
     }
 }
@@ -109,7 +113,8 @@ fn bidding_by_tasks_is_bidding_one_request_after_another() {
         same(&by_model(&bidding, count, seed, bidding::Client::shown), &expected, "a sorted map");
         for ties in [Ties::Creation, Ties::Drawn(seed)] {
             let what = format!("{ties:?} of seed {seed}");
-            same(&ByTasks { count, seed, ties }.bidding(&bidding), &expected, &what);
+            let joins = false;
+            same(&ByTasks { count, seed, ties, joins }.bidding(&bidding), &expected, &what);
         }
     }
 }
@@ -125,5 +130,5 @@ fn names_of_functions() {
         Graph::<Serial<'_, Plain>>::name(&graph, function)
     };
     assert_eq!((name(0), name(1), name(7)), ("generate", "root", "stock"));
-    assert_eq!((name(20), name(21)), ("deliver_customer", "unknown"));
+    assert_eq!((name(20), name(22), name(23)), ("deliver_customer", "log", "unknown"));
 }

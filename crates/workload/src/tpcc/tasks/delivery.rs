@@ -7,7 +7,7 @@
 use super::{
     DELIVER_CUSTOMER, DELIVER_DISTRICTS, DELIVER_LINES, DELIVER_ORDER, TpccTasks, hint, step,
 };
-use crate::tasks::{get, set};
+use crate::tasks::{get, log_column, set};
 use crate::tpcc::customer::deliver;
 use crate::tpcc::delivery::{DISTRICTS_MAX, Request};
 use crate::tpcc::schema::{customer, key, order, order_line};
@@ -71,6 +71,12 @@ impl<M: Machine> TpccTasks<'_, M> {
         let words = [request, d.into(), o.into(), lines.into(), c.into()];
         let hint = hint(tables.order_line, &key::order_line(w, d, o, 0));
         step(view, task, DELIVER_LINES, at(d.into()) + 1, &words, hint);
+        self.logs(view, task.timestamp, |entry| {
+            let order = key::order(w, d, o);
+            entry.none(tables.new_order, &order);
+            let row = (tables.order, &order[..]);
+            log_column(entry, row, order::O_CARRIER_ID, client.delivery.carrier);
+        });
     }
 
     /// Dates the lines of an order. Words: district, order, how many lines, and the customer.
@@ -85,6 +91,13 @@ impl<M: Machine> TpccTasks<'_, M> {
             set(line, order_line::OL_DELIVERY_D, date);
             amount += u64::from(get(line, order_line::OL_AMOUNT));
             true
+        });
+        self.logs(view, task.timestamp, |entry| {
+            for number in 1..=task.word(3) as u8 {
+                let key = key::order_line(w, d, o, number);
+                let row = (self.tables.order_line, &key[..]);
+                log_column(entry, row, order_line::OL_DELIVERY_D, date);
+            }
         });
         let customer = hint(self.tables.customer, &key::customer(w, d, c as u16));
         step(
@@ -105,6 +118,10 @@ impl<M: Machine> TpccTasks<'_, M> {
         let mut bytes = row.first::<{ customer::BYTES }>();
         deliver(&mut bytes, amount);
         row.write(0, &bytes);
+        self.logs(view, task.timestamp, |entry| {
+            let key = key::customer(client.delivery.w, d, c);
+            entry.part(self.tables.customer, &key, 0, &bytes);
+        });
     }
 
     /// How many districts had an order.

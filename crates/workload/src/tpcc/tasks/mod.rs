@@ -14,13 +14,15 @@ mod reads;
 
 use super::schema::Tables;
 use super::{Client, DELIVERY, NEW_ORDER, ORDER_STATUS, PAYMENT};
-use crate::tasks::{GENERATE, RANGE, ROOT, Scratch, charge_request, generate};
+use crate::tasks::{
+    GENERATE, GraphOptions, Joins, RANGE, ROOT, Scratch, charge_request, generate, task_log,
+};
 use chiliad_machine::Machine;
 use chiliad_machine::tasks::{FunctionId, Task, Tasks};
-use chiliad_swarm::{Graph, View};
+use chiliad_swarm::{Entry, Graph, TaskLog, View};
 
 /// Names of the functions, by number.
-const NAMES: [&str; 21] = [
+const NAMES: [&str; 23] = [
     "generate",
     "root",
     "items",
@@ -42,6 +44,8 @@ const NAMES: [&str; 21] = [
     "deliver_order",
     "deliver_lines",
     "deliver_customer",
+    "number_lines",
+    "log",
 ];
 
 const ITEMS: FunctionId = FunctionId(2);
@@ -63,6 +67,8 @@ const DELIVER_DISTRICTS: FunctionId = FunctionId(17);
 const DELIVER_ORDER: FunctionId = FunctionId(18);
 const DELIVER_LINES: FunctionId = FunctionId(19);
 const DELIVER_CUSTOMER: FunctionId = FunctionId(20);
+const NUMBER_LINES: FunctionId = FunctionId(21);
+const LOG: FunctionId = FunctionId(22);
 
 /// Lines of a transaction's scratch: the most that one uses, new-order.
 const SCRATCH_LINES: usize = new_order::SCRATCH_LINES;
@@ -72,6 +78,9 @@ pub struct TpccTasks<'c, M: Machine> {
     tables: Tables,
     clients: &'c [Client],
     scratch: Scratch<M>,
+    /// Counters of parents: of each line of an order, or of HISTORY.
+    joins: Option<Joins<M>>,
+    log: Option<TaskLog<M>>,
 }
 
 impl<'c, M: Machine> TpccTasks<'c, M> {
@@ -81,8 +90,39 @@ impl<'c, M: Machine> TpccTasks<'c, M> {
     /// When there is no client, or no memory for the scratch.
     #[must_use]
     pub fn new(clients: &'c [Client]) -> Self {
+        Self::with(clients, &GraphOptions::default())
+    }
+
+    /// As [`TpccTasks::new`], with these options.
+    ///
+    /// # Panics
+    /// As [`TpccTasks::new`].
+    #[must_use]
+    pub fn with(clients: &'c [Client], options: &GraphOptions) -> Self {
         let tables = clients.first().expect("a client").tables;
-        Self { tables, clients, scratch: Scratch::new(clients.len(), SCRATCH_LINES) }
+        let joins = options.joins.then(|| Joins::new(clients.len(), new_order::COUNTERS));
+        let scratch = Scratch::new(clients.len(), SCRATCH_LINES);
+        Self { tables, clients, scratch, joins, log: task_log(options, clients.len(), LOG) }
+    }
+
+    /// What the transactions have written, if that is logged.
+    #[must_use]
+    pub fn log(&self) -> Option<&TaskLog<M>> {
+        self.log.as_ref()
+    }
+
+    /// Logs what the calling task has written, in its transaction's order at `timestamp`, where anything is logged.
+    fn logs<T: Tasks<Machine = M>>(
+        &self,
+        view: &View<'_, T>,
+        timestamp: u64,
+        changes: impl FnOnce(&mut Entry),
+    ) {
+        if let Some(log) = &self.log {
+            let mut entry = Entry::default();
+            changes(&mut entry);
+            log.write(view, timestamp, &entry);
+        }
     }
 
     /// The terminal's output after a transaction has finished: [`Client::shown`]; `None` if it was rolled back.
@@ -134,6 +174,8 @@ impl<T: Tasks> Graph<T> for TpccTasks<'_, T::Machine> {
             DELIVER_ORDER => self.deliver_order(view, task),
             DELIVER_LINES => self.deliver_lines(view, task),
             DELIVER_CUSTOMER => self.deliver_customer(view, task),
+            NUMBER_LINES => self.number_lines(view, task),
+            LOG => self.log.iter().for_each(|log| log.put(view, task)),
             _ => view.trap("a function that does not exist"),
         }
     }
@@ -144,6 +186,9 @@ impl<M: Machine> TpccTasks<'_, M> {
     fn begin<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
         let (_, client) = self.client(task);
         let is_order = client.kind == NEW_ORDER;
+        if let Some(log) = &self.log {
+            log.commit(view, task);
+        }
         charge_request::<M>(if is_order { client.new_order.lines().len() as u32 } else { 1 });
         match client.kind {
             NEW_ORDER => self.begin_new_order(view, task),

@@ -9,14 +9,15 @@
 //!
 //! Items come first in the order. One that is not in use sets a word that all writers read: they do nothing then, and
 //! the transaction has rolled back without having written (clause 2.4.2.3). Lines learn the order's number from a word that
-//! the district's step writes; it has fewer steps before it than they have.
+//! the district's step writes; it has fewer steps before it than they have. With counters, a line is inserted by the later of
+//! two: the step of its stock, and that of the district, which then leads to a step for each line.
 
 use super::{
-    CUSTOMER_TERMS, INSERT_LINE, INSERT_ORDER, ITEM, ITEMS, NEXT_ORDER, STOCK, TpccTasks,
-    WAREHOUSE_TERMS, hint, step,
+    CUSTOMER_TERMS, INSERT_LINE, INSERT_ORDER, ITEM, ITEMS, NEXT_ORDER, NUMBER_LINES, STOCK,
+    TpccTasks, WAREHOUSE_TERMS, hint, step,
 };
 use crate::row::{Kind as _, Text};
-use crate::tasks::{get, set};
+use crate::tasks::{get, log_column, set};
 use crate::tpcc::new_order::{LINES_MAX, Line, Request, Terms, take};
 use crate::tpcc::random::has_original;
 use crate::tpcc::schema::{customer_info, district, item, key, stock, stock_info, warehouse};
@@ -31,6 +32,12 @@ const WAREHOUSE: usize = 1;
 const CUSTOMER: usize = 2;
 const DISTRICT: usize = 3;
 const LINE: usize = 4;
+
+/// Counters of parents: those of each line.
+pub(super) const COUNTERS: usize = LINES_MAX;
+
+/// Lines that one task tells the order's number.
+const NUMBERED: usize = 8;
 
 /// Lines for which one task enqueues the look-ups of items.
 const FAN: usize = 4;
@@ -137,6 +144,24 @@ impl<M: Machine> TpccTasks<'_, M> {
         for (which, hint) in (0..).zip(hints) {
             step(view, task, INSERT_ORDER, AT_ORDER + which, &[request, which, o.into()], hint);
         }
+        if self.joins.is_some() {
+            for first in (0..client.new_order.lines().len()).step_by(NUMBERED) {
+                step(view, task, NUMBER_LINES, AT_ORDER + 2, &[request, first as u64], request);
+            }
+        }
+        self.logs(view, task.timestamp, |entry| {
+            let row = (tables.district, &key::district(w, d)[..]);
+            log_column(entry, row, district::D_NEXT_O_ID, o.wrapping_add(1));
+        });
+    }
+
+    /// Tells some lines that their order has its number. Word: the first of them.
+    pub(super) fn number_lines<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
+        let (request, client) = self.client(task);
+        let (first, end) = (task.word(1), client.new_order.lines().len() as u64);
+        for at in (first..end).take(NUMBERED) {
+            step(view, task, INSERT_LINE, AT_LINE + at, &[request, at], request);
+        }
     }
 
     /// Inserts the order, or one of the entries that lead to it.
@@ -144,11 +169,15 @@ impl<M: Machine> TpccTasks<'_, M> {
         let (_, client) = self.client(task);
         let Request { w, d, c, .. } = client.new_order;
         let o = task.word(2) as u32;
-        match task.word(1) {
-            0 => view.insert(self.tables.order, &key::order(w, d, o), &client.new_order.order()),
-            1 => view.insert(self.tables.new_order, &key::order(w, d, o), &[]),
-            _ => view.insert(self.tables.order_customer, &key::order_customer(w, d, c, o), &[]),
-        }
+        let (order, of_customer) = (key::order(w, d, o), key::order_customer(w, d, c, o));
+        let row = client.new_order.order();
+        let (table, key, row): (_, &[u8], &[u8]) = match task.word(1) {
+            0 => (self.tables.order, &order, &row),
+            1 => (self.tables.new_order, &order, &[]),
+            _ => (self.tables.order_customer, &of_customer, &[]),
+        };
+        view.insert(table, key, row);
+        self.logs(view, task.timestamp, |entry| entry.row(table, key, row));
     }
 
     /// Takes a line out of the stock. Words: the line, its amount and whether its item may be a brand.
@@ -178,22 +207,36 @@ impl<M: Machine> TpccTasks<'_, M> {
             amount & BRAND != 0 && has_original(rest(info, stock_info::S_DATA.0, &mut data));
         let amount = (amount & !BRAND) | (u64::from(is_brand) * BRAND);
         self.scratch.set(request, LINE + at, 0, amount);
+        if self.joins.is_some() {
+            (1..)
+                .zip(&words[2..])
+                .for_each(|(to, &word)| self.scratch.set(request, LINE + at, to, word));
+        }
         step(view, task, INSERT_LINE, AT_LINE + at as u64, &words, request);
+        self.logs(view, task.timestamp, |entry| entry.part(self.tables.stock, &key, 0, &bytes));
     }
 
-    /// Inserts a line. Words: which, and S_DIST_xx.
+    /// Inserts a line, if the task is the last that had to run before. Words: which, and S_DIST_xx unless the line has it.
     pub(super) fn insert_line<T: Tasks<Machine = M>>(&self, view: &mut View<'_, T>, task: &Task) {
         let (request, client) = self.client(task);
         let Request { w, d, .. } = client.new_order;
         let (at, line) = line(view, task, &client.new_order);
+        if self.joins.as_ref().is_some_and(|joins| !joins.is_last(request, at, 2)) {
+            return;
+        }
         let o = self.scratch.get(request, DISTRICT, 0) as u32;
         let amount = self.scratch.get(request, LINE + at, 0) as u32;
         let mut dist = [0; 24];
         for (bytes, word) in dist.as_chunks_mut::<8>().0.iter_mut().zip(2..) {
-            *bytes = task.word(word).to_le_bytes();
+            *bytes = match self.joins {
+                Some(_) => self.scratch.get(request, LINE + at, word - 1),
+                None => task.word(word),
+            }
+            .to_le_bytes();
         }
-        let key = key::order_line(w, d, o, at as u8 + 1);
-        view.insert(self.tables.order_line, &key, &line.row(amount, &dist));
+        let (key, row) = (key::order_line(w, d, o, at as u8 + 1), line.row(amount, &dist));
+        view.insert(self.tables.order_line, &key, &row);
+        self.logs(view, task.timestamp, |entry| entry.row(self.tables.order_line, &key, &row));
     }
 
     fn rolls_back(&self, request: u64) -> bool {

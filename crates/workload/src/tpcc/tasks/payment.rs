@@ -6,16 +6,16 @@
 //!        ── pay the customer ── note bad credit
 //! ```
 //!
-//! HISTORY needs the names of warehouse and district and the number of the customer. The last in the order of the first two
-//! enqueues it, with its name; the others have left theirs in lines of their own. Had it run before them, it would be
-//! taken back when they write.
+//! HISTORY needs the names of warehouse and district and the number of the customer, which the three steps leave in lines of
+//! their own. One of them enqueues it: the last in the order of the first two, or, with a counter, the last to come. Had it
+//! run before them, it would be taken back when they write.
 
 use super::{
     INSERT_HISTORY, NOTE_BAD_CREDIT, PAY_CUSTOMER, PAY_DISTRICT, PAY_WAREHOUSE, TpccTasks,
 };
 use super::{hint, step};
 use crate::row::{Column, Kind as _, Text};
-use crate::tasks::{get, set};
+use crate::tasks::{RANGE, get, log_column, set};
 use crate::tpcc::customer::pay;
 use crate::tpcc::payment::{NOTE_MAX, Names, Request};
 use crate::tpcc::schema::{
@@ -30,6 +30,14 @@ use chiliad_swarm::{Record, View};
 // Lines of scratch.
 const WAREHOUSE: usize = 1;
 const CUSTOMER: usize = 2;
+const DISTRICT: usize = 3;
+
+// Offsets of timestamps.
+const AT_WAREHOUSE: u64 = 1;
+const AT_DISTRICT: u64 = 2;
+const AT_CUSTOMER: u64 = 3;
+const AT_NOTE: u64 = 4;
+const AT_HISTORY: u64 = 5;
 
 /// Bytes of W_NAME and D_NAME.
 const NAME_BYTES: usize = 11;
@@ -46,35 +54,65 @@ impl<M: Machine> TpccTasks<'_, M> {
         let Request { w, d, c_w, c_d, by, .. } = client.payment;
         let tables = &self.tables;
         let warehouse = hint(tables.warehouse, &key::warehouse(w));
-        step(view, task, PAY_WAREHOUSE, 1, &[request], warehouse);
+        step(view, task, PAY_WAREHOUSE, self.at(AT_WAREHOUSE), &[request], warehouse);
         let district = hint(tables.district, &key::district(w, d));
-        step(view, task, PAY_DISTRICT, 2, &[request], district);
+        step(view, task, PAY_DISTRICT, self.at(AT_DISTRICT), &[request], district);
         let customer = match by {
             By::Number(c) => hint(tables.customer, &key::customer(c_w, c_d, c)),
             By::Name(_) => request,
         };
-        step(view, task, PAY_CUSTOMER, 3, &[request], customer);
+        step(view, task, PAY_CUSTOMER, self.at(AT_CUSTOMER), &[request], customer);
+    }
+
+    /// Where a step that HISTORY needs has its place: those that count themselves have the same.
+    fn at(&self, own: u64) -> u64 {
+        if self.joins.is_some() { AT_WAREHOUSE } else { own }
+    }
+
+    /// A step that HISTORY needs is over.
+    fn paid<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
+        let (request, client) = self.client(task);
+        let goes_on = match &self.joins {
+            Some(joins) => joins.is_last(request, 0, 3),
+            None => task.function == PAY_DISTRICT,
+        };
+        if goes_on {
+            let history = key::history(client.terminal.number, client.payment.sequence);
+            let hint = hint(self.tables.history, &history);
+            step(view, task, INSERT_HISTORY, AT_HISTORY, &[request], hint);
+        }
     }
 
     pub(super) fn pay_warehouse<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
         let (request, client) = self.client(task);
         let Request { w, amount, .. } = client.payment;
         let row = view.get(self.tables.warehouse, &key::warehouse(w));
-        set(row, warehouse::W_YTD, get(row, warehouse::W_YTD).wrapping_add(u64::from(amount)));
+        let paid = get(row, warehouse::W_YTD).wrapping_add(u64::from(amount));
+        set(row, warehouse::W_YTD, paid);
         for (word, value) in name(row, warehouse::W_NAME).into_iter().enumerate() {
             self.scratch.set(request, WAREHOUSE, word, value);
         }
+        self.paid(view, task);
+        self.logs(view, own(task, AT_WAREHOUSE), |entry| {
+            let row = (self.tables.warehouse, &key::warehouse(w)[..]);
+            log_column(entry, row, warehouse::W_YTD, paid);
+        });
     }
 
     pub(super) fn pay_district<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
         let (request, client) = self.client(task);
         let Request { w, d, amount, .. } = client.payment;
         let row = view.get(self.tables.district, &key::district(w, d));
-        set(row, district::D_YTD, get(row, district::D_YTD).wrapping_add(u64::from(amount)));
-        let [first, second] = name(row, district::D_NAME);
-        let history = key::history(client.terminal.number, client.payment.sequence);
-        let hint = hint(self.tables.history, &history);
-        step(view, task, INSERT_HISTORY, 5, &[request, first, second], hint);
+        let paid = get(row, district::D_YTD).wrapping_add(u64::from(amount));
+        set(row, district::D_YTD, paid);
+        for (word, value) in name(row, district::D_NAME).into_iter().enumerate() {
+            self.scratch.set(request, DISTRICT, word, value);
+        }
+        self.paid(view, task);
+        self.logs(view, own(task, AT_DISTRICT), |entry| {
+            let row = (self.tables.district, &key::district(w, d)[..]);
+            log_column(entry, row, district::D_YTD, paid);
+        });
     }
 
     pub(super) fn pay_customer<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
@@ -93,8 +131,12 @@ impl<M: Machine> TpccTasks<'_, M> {
         self.scratch.set(request, CUSTOMER, 1, shown);
         if customer_info::C_CREDIT.get(&info) == b"BC" {
             let data = hint(self.tables.customer_data, &key);
-            step(view, task, NOTE_BAD_CREDIT, 4, &[request, c.into()], data);
+            step(view, task, NOTE_BAD_CREDIT, AT_NOTE, &[request, c.into()], data);
         }
+        self.paid(view, task);
+        self.logs(view, own(task, AT_CUSTOMER), |entry| {
+            entry.part(self.tables.customer, &key, 0, &bytes);
+        });
     }
 
     /// Writes the payment in front of C_DATA and cuts it at its limit (clause 2.5.2.2).
@@ -115,9 +157,11 @@ impl<M: Machine> TpccTasks<'_, M> {
         row.read(0, &mut data[length..length + kept]);
         let end = (length + kept).min(request.data_max);
         view.replace(self.tables.customer_data, &key, &data[..end]);
+        self.logs(view, task.timestamp, |entry| {
+            entry.row(self.tables.customer_data, &key, &data[..end]);
+        });
     }
 
-    /// Words: the name of the district.
     pub(super) fn insert_history<T: Tasks<Machine = M>>(
         &self,
         view: &mut View<'_, T>,
@@ -128,15 +172,23 @@ impl<M: Machine> TpccTasks<'_, M> {
         let mut letters = [0; 16];
         let name = letters_of([word(WAREHOUSE, 0), word(WAREHOUSE, 1)], &mut letters);
         let mut names = Names::of_warehouse(name);
-        names.append(letters_of([task.word(1), task.word(2)], &mut letters));
+        names.append(letters_of([word(DISTRICT, 0), word(DISTRICT, 1)], &mut letters));
         let (row, end) = client.payment.history(word(CUSTOMER, 0) as u16, &names);
         let key = key::history(client.terminal.number, client.payment.sequence);
         view.insert(self.tables.history, &key, &row[..end]);
+        self.logs(view, task.timestamp, |entry| {
+            entry.row(self.tables.history, &key, &row[..end]);
+        });
     }
 
     pub(super) fn shown_payment(&self, request: u64) -> u64 {
         self.scratch.get(request, CUSTOMER, 1)
     }
+}
+
+/// The timestamp of what a step has written, by its own place in the transaction.
+fn own(task: &Task, at: u64) -> u64 {
+    task.timestamp / RANGE * RANGE + at
 }
 
 /// W_NAME or D_NAME as two words.
