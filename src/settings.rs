@@ -145,7 +145,11 @@ pub fn simulated(
         return Err(Stop::bad("--interleave", problem));
     }
     let ideal_memory = matches!(run.allocator, Memory::Ideal);
-    let place = Place::Simulated(MachineSpec { ideal_memory, ..machine(&flags.machine)? });
+    let mut machine = MachineSpec { ideal_memory, ..machine(&flags.machine)? };
+    if let Order::Timed(timed) = &mut machine.order {
+        timed.set_units(flags.tasks.units())?;
+    }
+    let place = Place::Simulated(machine);
     let mut spec = resolve(workload, run, place, (cores, clients), flags.log_faults)?;
     spec.ordered = flags.tasks.options(spec.scheme)?;
     spec.check()?;

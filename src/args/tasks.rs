@@ -3,8 +3,9 @@
 use chiliad_driver::{Form, OrderedOptions, is_ordered};
 use chiliad_engine::Info;
 use chiliad_host::Stop;
+use chiliad_lab::spec::Units;
 use chiliad_simulator::{Aborts, Canary, CommitEntry, Place, SetKind, TaskOptions};
-use chiliad_words::value::{Words, choice};
+use chiliad_words::value::{Words, choice, small};
 use clap::Args;
 
 /// What ordered tasks have; of other schemes nobody may say it.
@@ -29,6 +30,15 @@ pub struct TaskFlags {
     /// When a task takes its entry of the commit queue under swarm [default: finish].
     #[arg(long, value_name = "WHEN", value_parser = choice(ENTRIES))]
     pub commit_entry: Option<CommitEntry>,
+    /// Entries of a tile's task queue under swarm for each core, 1 to 1024 [default: as the machine's description says].
+    #[arg(long, value_name = "N", value_parser = small(1, 1024))]
+    pub task_queue: Option<u32>,
+    /// Entries of a tile's commit queue under swarm for each core, 1 to 128 [default: as the description says].
+    #[arg(long, value_name = "N", value_parser = small(1, 128))]
+    pub commit_queue: Option<u32>,
+    /// Cycles between two updates of the global virtual time under swarm, 1 to 1000000 [default: as the description says].
+    #[arg(long, value_name = "CYCLES", value_parser = small(1, 1_000_000))]
+    pub gvt_period: Option<u32>,
 }
 
 /// `--tasks`.
@@ -64,6 +74,12 @@ const ENTRIES: &Words<CommitEntry> = &[
 ];
 
 impl TaskFlags {
+    /// Numbers in the place of those of the machine's description.
+    pub fn units(&self) -> Units {
+        let Self { task_queue: queue, commit_queue, gvt_period, .. } = *self;
+        Units { queue, commit_queue, gvt_period }
+    }
+
     /// How transactions are tasks.
     pub fn options(&self, scheme: &Info) -> Result<OrderedOptions, Stop> {
         let given = [
@@ -73,6 +89,9 @@ impl TaskFlags {
             ("--place", self.place.is_some()),
             ("--canary", self.canary.is_some()),
             ("--commit-entry", self.commit_entry.is_some()),
+            ("--task-queue", self.task_queue.is_some()),
+            ("--commit-queue", self.commit_queue.is_some()),
+            ("--gvt-period", self.gvt_period.is_some()),
         ];
         let first = given.into_iter().find(|(_, given)| *given);
         if let Some((flag, _)) = first.filter(|_| !is_ordered(scheme)) {

@@ -35,8 +35,9 @@ pub use load::{LoadedTasks, load_tasks};
 /// Tasks that make transactions by turns.
 const GENERATORS: u64 = 8;
 
-/// Requests for each core in a run that tells how many a window takes.
-const TRIED_PER_CORE: usize = 16;
+/// Requests for each core in a run that tells how many a window takes, and the fewest of all: caches are cold at first.
+const TRIED_PER_CORE: usize = 6;
+const TRIED_MIN: usize = 64;
 
 /// The form that transactions have as tasks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -154,7 +155,7 @@ impl Requests<'_> {
     /// As many requests as the window takes by a short run, which a child makes on a copy of the database. Where that does
     /// not complete, or cannot be made, as many as it has, so that the run shows why.
     fn estimated(&mut self, loaded: LoadedTasks) -> (usize, LoadedTasks) {
-        self.count = TRIED_PER_CORE * self.plan.plan.cores;
+        self.count = (TRIED_PER_CORE * self.plan.plan.cores).max(TRIED_MIN);
         let (mut ours, mut cycles) = (Some(loaded), None);
         let Ok(()) = in_children::<Infallible>(
             (1, 1),

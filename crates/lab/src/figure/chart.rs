@@ -181,6 +181,9 @@ fn dash(price: Price) -> i32 {
 fn amount(metric: Metric, workload: &str, most: f64) -> (String, f64) {
     let what = match metric {
         Metric::AbortRate => return ("Attempts refused (%)".into(), 0.01),
+        Metric::CommittedTime | Metric::AbortedTime | Metric::StalledTime | Metric::IdleTime => {
+            return ("Core time (%)".into(), 0.01);
+        }
         Metric::Versions => return ("Records (%)".into(), 0.01),
         Metric::LatencyP50 | Metric::LatencyP99 if most >= 2e3 => {
             return ("Latency (ms)".into(), 1e3);
@@ -215,7 +218,10 @@ fn plot(area: &Area<'_>, content: &Content<'_>) -> Drawn {
     let most = dots().map(|dot| dot.high).fold(0.0, f64::max);
     let least = dots().map(|dot| dot.low).filter(|&low| low > 0.0).fold(most, f64::min);
     let workload = panel.run.as_deref().and_then(|run| run.split_whitespace().next());
-    let (words, unit) = amount(panel.metric, workload.unwrap_or_default(), most);
+    let (words, unit) = match &panel.over {
+        Some(over) => (format!("Times {over} at the first place"), 1.0),
+        None => amount(panel.metric, workload.unwrap_or_default(), most),
+    };
     let places: Vec<(f64, String)> = dots().map(|dot| (dot.x, dot.label.clone())).collect();
     let scale = content.axis.map_or(Scale::Linear, |axis| axis.scale);
     let across = Axis::of_values(scale, &places);

@@ -23,6 +23,9 @@ const LOCKS_SIMULATED: &str = include_str!("../../figures/claims-lm-2026-11-22.t
 /// Those about servers that share a log, each of which says where it is judged.
 const SERVERS: &str = include_str!("../../figures/claims-hyder-2026-11-25.toml");
 
+/// Those about transactions as ordered tasks, of which each says that it is simulated.
+const TASKS: &str = include_str!("../../figures/claims-swarm-2026-11-25.toml");
+
 /// Something that a paper says of a figure.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -67,6 +70,10 @@ pub enum Check {
     Below(Below),
     /// `series` divided by `over` lies between `low` and `high`.
     RatioWithin(RatioWithin),
+    /// The geometric mean of `series` divided by `over` lies between `low` and `high`.
+    MeanRatioWithin(MeanRatioWithin),
+    /// `series` and `other` differ by no more than `by`.
+    Apart(Apart),
     /// The most of `lower` is at most `factor` times the least of `higher`.
     Groups(Groups),
     /// No series is more than `tolerance` above `series`.
@@ -136,6 +143,10 @@ terms! {
     Below { series: String, under: Vec<String>, factor: f64, #[serde(default)] at: Vec<f64>, from: Option<f64>, to: Option<f64> }
     /// See [`Check::RatioWithin`].
     RatioWithin { series: String, over: String, low: Option<f64>, high: Option<f64>, #[serde(default)] at: Vec<f64>, from: Option<f64>, to: Option<f64> }
+    /// See [`Check::MeanRatioWithin`].
+    MeanRatioWithin { series: String, over: String, low: f64, high: f64, from: Option<f64>, to: Option<f64> }
+    /// See [`Check::Apart`].
+    Apart { series: String, other: String, by: f64, #[serde(default)] at: Vec<f64>, from: Option<f64>, to: Option<f64> }
     /// See [`Check::Groups`].
     Groups { lower: Vec<String>, higher: Vec<String>, factor: f64, #[serde(default)] at: Vec<f64>, from: Option<f64>, to: Option<f64> }
     /// See [`Check::Best`].
@@ -193,6 +204,8 @@ impl Check {
             Self::Above(it) => both(&[&it.series], &[&it.over]),
             Self::Below(it) => both(&[&it.series], &[&it.under]),
             Self::RatioWithin(it) => both(&[&it.series, &it.over], &[]),
+            Self::MeanRatioWithin(it) => both(&[&it.series, &it.over], &[]),
+            Self::Apart(it) => both(&[&it.series, &it.other], &[]),
             Self::Groups(it) => both(&[], &[&it.lower, &it.higher]),
             Self::Best(it) => both(&[&it.series], &[]),
             Self::Order(it) => both(&[], &[&it.series]),
@@ -237,7 +250,9 @@ pub fn all() -> Result<Vec<Claim>, Stop> {
         let claims = read::<Claims>(text)?.claim.into_iter();
         all.extend(claims.map(|claim| Claim { simulated, ..claim }));
     }
-    all.extend(read::<Claims>(SERVERS)?.claim);
+    for text in [SERVERS, TASKS] {
+        all.extend(read::<Claims>(text)?.claim);
+    }
     Ok(all)
 }
 

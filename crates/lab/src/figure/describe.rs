@@ -7,7 +7,7 @@ use chiliad_host::Stop;
 use serde::Deserialize;
 
 /// All descriptions, in the order of the papers; then our own.
-const FILES: [&str; 50] = [
+const FILES: [&str; 58] = [
     include_str!("../../figures/silo-6-1.toml"),
     include_str!("../../figures/silo-6-2.toml"),
     include_str!("../../figures/silo-6-3.toml"),
@@ -54,10 +54,18 @@ const FILES: [&str; 50] = [
     include_str!("../../figures/hyder-e13.toml"),
     include_str!("../../figures/hyder-e14.toml"),
     include_str!("../../figures/hyder-limits.toml"),
+    include_str!("../../figures/swarm-5-1.toml"),
+    include_str!("../../figures/swarm-5-2.toml"),
+    include_str!("../../figures/swarm-5-3.toml"),
+    include_str!("../../figures/swarm-5-5.toml"),
+    include_str!("../../figures/swarm-5-6.toml"),
+    include_str!("../../figures/swarm-5-7.toml"),
     include_str!("../../figures/validation.toml"),
     include_str!("../../figures/simulated-host.toml"),
     include_str!("../../figures/interleave.toml"),
     include_str!("../../figures/hyder-certifiers.toml"),
+    include_str!("../../figures/swarm-schemes.toml"),
+    include_str!("../../figures/swarm-sensitivity.toml"),
 ];
 
 /// A panel's name for this machine, whatever its figure's is.
@@ -109,6 +117,8 @@ pub enum Source {
     Lm,
     /// The article of Bernstein and others on Hyder II.
     Hyder,
+    /// Yan's thesis.
+    Swarm,
     /// None: a question of our own.
     Own,
 }
@@ -130,6 +140,9 @@ impl Source {
             Self::Hyder => {
                 "P. A. Bernstein, S. Das, B. Ding, M. Pilman, Optimizing Optimistic Concurrency Control for \
                  Tree-Structured, Log-Structured Databases, ACM SIGMOD, 2015"
+            }
+            Self::Swarm => {
+                "C. Yan, Exploiting Fine-Grain Parallelism in Transactional Database Systems, MIT, 2015"
             }
             Self::Own => "No paper: a question of our own",
         }
@@ -180,6 +193,8 @@ pub struct Panel {
     pub quick: String,
     /// The variable of the horizontal axis.
     pub x: Option<Axis>,
+    /// The series whose value at the first place of the axis is one: amounts are multiples of it.
+    pub over: Option<String>,
     /// The scale of what is plotted.
     #[serde(default)]
     pub y: Scale,
@@ -235,6 +250,14 @@ pub enum Metric {
     Memory,
     /// Bytes of records appended to a log per second.
     Bytes,
+    /// The share of the cores' time spent on what commits.
+    CommittedTime,
+    /// On what does not.
+    AbortedTime,
+    /// Waiting with something in hand.
+    StalledTime,
+    /// Waiting for something.
+    IdleTime,
     /// Of meld alone, nanoseconds of building on the state that was read, for each intention.
     BuildNs,
     /// Of premeld.
@@ -470,6 +493,11 @@ mod tests {
             let names: HashSet<&str> = panel.series.iter().map(|it| it.name.as_str()).collect();
             assert_eq!(names.len(), panel.series.len(), "{place}");
             assert_eq!(panel.kind == Kind::Cumulative, panel.metric == Metric::Versions);
+            if let Some(over) = &panel.over {
+                assert!(panel.metric == Metric::Throughput, "{place}");
+                let shown = super::super::measured::source(figure, panel);
+                assert!(shown.series.iter().any(|it| it.name == *over), "{place}: {over}");
+            }
             let own_lines = panel.of.is_none() && panel.kind != Kind::Bars;
             assert_eq!(panel.x.is_some(), own_lines, "{place}");
             assert!(panel.kind != Kind::Breakdown || panel.of.is_some(), "{place}");
@@ -497,7 +525,9 @@ mod tests {
         assert_eq!(simulated(false).iter().filter(locks).count(), 8);
         let servers = |id: &&String| id.starts_with("hyder-");
         assert_eq!(simulated(false).iter().filter(servers).count(), 5);
-        assert_eq!(simulated(false).len(), 31, "and the simulator against this computer");
+        let tasks = |id: &&String| id.starts_with("swarm-");
+        assert_eq!(simulated(false).iter().filter(tasks).count(), 8);
+        assert_eq!(simulated(false).len(), 39, "and the simulator against this computer");
     }
 
     #[test]

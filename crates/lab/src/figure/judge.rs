@@ -4,9 +4,9 @@
 //! measured, or where the axis lacks a place that it names.
 
 use super::claims::{
-    Above, AsInPanel, Below, BendsNoLater, Best, Check, Claim, CrossesBetween, Groups, Grows,
-    GrowsLess, LargestShare, Linear, OfPeak, Order, OverPanel, PeaksBetween, PeaksRise, Ranks,
-    RatioWithin, ShareAbove, ShareWithin,
+    Above, Apart, AsInPanel, Below, BendsNoLater, Best, Check, Claim, CrossesBetween, Groups,
+    Grows, GrowsLess, LargestShare, Linear, MeanRatioWithin, OfPeak, Order, OverPanel,
+    PeaksBetween, PeaksRise, Ranks, RatioWithin, ShareAbove, ShareWithin,
 };
 use super::measured::{Curve, Dot, Shares};
 use super::numbers::short;
@@ -90,6 +90,8 @@ impl<'a> Board<'a> {
             Check::Above(it) => self.above(it),
             Check::Below(it) => self.below(it),
             Check::RatioWithin(it) => self.ratio(it),
+            Check::MeanRatioWithin(it) => self.mean_ratio(it),
+            Check::Apart(it) => self.apart(it),
             Check::Groups(it) => self.groups(it),
             Check::Best(it) => self.best(it),
             Check::Order(it) => self.order(it),
@@ -239,6 +241,22 @@ impl<'a> Board<'a> {
         let words = format!("{} / {}", it.series, it.over);
         let quotient = |row: &Row<'_>| divided(row.1[0], row.1[1]);
         Ok(by_place(&rows, &words, quotient, |quotient| within(quotient, it.low, it.high)))
+    }
+
+    fn mean_ratio(&self, it: &MeanRatioWithin) -> Answer {
+        let wanted = Where { at: &[], from: it.from, to: it.to };
+        let rows = Self::rows(&[self.curve(&it.series)?, self.curve(&it.over)?], wanted)?;
+        let logs = rows.iter().map(|row| divided(row.1[0], row.1[1]).ln());
+        let mean = (logs.sum::<f64>() / rows.len() as f64).exp();
+        let words = format!("mean of {} / {}: {}", it.series, it.over, short(mean));
+        Ok((within(mean, Some(it.low), Some(it.high)), words))
+    }
+
+    fn apart(&self, it: &Apart) -> Answer {
+        let rows = Self::rows(&[self.curve(&it.series)?, self.curve(&it.other)?], places!(it))?;
+        let words = format!("{} and {} differ by", it.series, it.other);
+        let distance = |row: &Row<'_>| (row.1[0] - row.1[1]).abs();
+        Ok(by_place(&rows, &words, distance, |distance| distance <= it.by))
     }
 
     fn groups(&self, it: &Groups) -> Answer {

@@ -148,7 +148,20 @@ pub fn curves_at(figure: &Figure, panel: &Panel, all: &Lines, price: Price) -> V
         }
     };
     let own = lines(figure, panel, all).iter().map(curve);
-    own.filter(|curve| !curve.dots.is_empty()).collect()
+    let mut curves: Vec<Curve> = own.filter(|curve| !curve.dots.is_empty()).collect();
+    if let Some(over) = &panel.over {
+        make_multiples(&mut curves, over);
+    }
+    curves
+}
+
+/// Makes amounts multiples of the first one of the series `over`; none where that was not measured.
+fn make_multiples(curves: &mut Vec<Curve>, over: &str) {
+    let one = curves.iter().find(|curve| curve.name == over).map(|curve| curve.dots[0].mid);
+    let Some(one) = one.filter(|one| *one > 0.0) else { return curves.clear() };
+    for dot in curves.iter_mut().flat_map(|curve| &mut curve.dots) {
+        (dot.low, dot.mid, dot.high) = (dot.low / one, dot.mid / one, dot.high / one);
+    }
 }
 
 /// Where the time went in a breakdown's series.
@@ -185,6 +198,10 @@ pub fn number(metric: Metric, run: &Reading) -> Option<f64> {
         Metric::LatencyP99 => run.latency_us[1],
         Metric::Memory => run.memory_bytes,
         Metric::Bytes => run.bytes,
+        Metric::CommittedTime => run.core_time[0],
+        Metric::AbortedTime => run.core_time[1],
+        Metric::StalledTime => run.core_time[2],
+        Metric::IdleTime => run.core_time[3],
         Metric::BuildNs => Some(run.costs?.build_ns),
         Metric::PremeldNs => Some(run.costs?.premeld_ns),
         Metric::LastNs => Some(run.costs?.last_ns),
@@ -249,6 +266,7 @@ mod tests {
         let run = Reading::of(&json!({
             "throughput_tps": 100.0, "threads": 4, "abort_rate": 0.25, "options": {"ops": 16},
             "latency_us": {"p50": 1.5, "p99": 20.0}, "memory_bytes": 4096,
+            "core_time": {"committed": 0.5, "aborted": 0.3, "stalled": 0.15, "idle": 0.05},
         }));
         assert_eq!(number(Metric::Throughput, &run), Some(100.0));
         assert_eq!(number(Metric::ThroughputPerCore, &run), Some(25.0));
@@ -257,12 +275,34 @@ mod tests {
         assert_eq!(number(Metric::LatencyP50, &run), Some(1.5));
         assert_eq!(number(Metric::LatencyP99, &run), Some(20.0));
         assert_eq!(number(Metric::Memory, &run), Some(4096.0));
+        assert_eq!(number(Metric::CommittedTime, &run), Some(0.5));
+        assert_eq!(number(Metric::AbortedTime, &run), Some(0.3));
+        assert_eq!(number(Metric::StalledTime, &run), Some(0.15));
+        assert_eq!(number(Metric::IdleTime, &run), Some(0.05));
         assert_eq!(number(Metric::Memory, &Reading::of(&json!({"host_memory_bytes": 1}))), None);
         assert_eq!(number(Metric::LatencyP99, &Reading::of(&json!({"latency_us": null}))), None);
         assert_eq!(
             number(Metric::Throughput, &Reading::of(&json!({"throughput_tps": null}))),
             None
         );
+    }
+
+    #[test]
+    fn amounts_become_multiples() {
+        let dot = |x, mid| Dot { x, label: String::new(), low: mid, mid, high: 2.0 * mid };
+        let curve = |name: &str, values: [f64; 2]| Curve {
+            name: name.into(),
+            dots: values.into_iter().zip([1.0, 2.0]).map(|(value, x)| dot(x, value)).collect(),
+            reference: false,
+        };
+        let both = || vec![curve("one", [30.0, 60.0]), curve("other", [20.0, 40.0])];
+        let mut curves = both();
+        make_multiples(&mut curves, "other");
+        assert_eq!(curves[0].dots, [dot(1.0, 1.5), dot(2.0, 3.0)]);
+        assert_eq!(curves[1].dots, [dot(1.0, 1.0), dot(2.0, 2.0)]);
+        let mut curves = both();
+        make_multiples(&mut curves, "third");
+        assert!(curves.is_empty());
     }
 
     #[test]

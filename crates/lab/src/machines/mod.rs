@@ -8,6 +8,8 @@ pub mod found;
 mod tiles;
 mod units;
 
+pub use tiles::{Unfit, unfit};
+
 use chiliad_host::Stop;
 use chiliad_machine::Cost;
 use chiliad_simulator::description::{Cache, Coherence, Description, Network, PRICE_BITS, Tiles};

@@ -70,21 +70,45 @@ pub(super) fn read_tasks(
         gvt_period: tasks.whole("gvt_period", 1..=CYCLES_MAX)?,
         filter_way_bits: filter_bits / TaskUnits::FILTER_WAYS as u32,
     };
+    if let Some(Unfit { field, problem, accepted }) = unfit(&units, of) {
+        return Err(tasks.refuse(field, &problem, &accepted));
+    }
+    tasks.done()?;
+    Ok(Some(units))
+}
+
+/// A number of task units that a tile cannot have.
+pub struct Unfit {
+    /// Its name in machine files.
+    pub field: &'static str,
+    /// What is wrong with it.
+    pub problem: String,
+    /// What would not be.
+    pub accepted: String,
+}
+
+/// The first number of task units that tiles of so many cores cannot have: tasks would wait for each other for ever, or
+/// there are more than can be told apart.
+#[must_use]
+pub fn unfit(units: &TaskUnits, of: u32) -> Option<Unfit> {
     if units.queue * of < of + 2 {
         let problem = format!(
             "{} entries a tile: the task of each core keeps one, one is for a task that comes, and the last for the \
              earliest task from memory",
             units.queue * of
         );
-        return Err(tasks.refuse("queue", &problem, &format!("at least {} a tile", of + 2)));
+        return Some(Unfit {
+            field: "queue",
+            problem,
+            accepted: format!("at least {} a tile", of + 2),
+        });
     }
     let entries = (units.commit_queue + 1) * of;
     if entries > ENTRIES_MAX {
         let problem = format!("{entries} tasks of a tile that run or wait for their commit");
-        return Err(tasks.refuse("commit_queue", &problem, "at most 128"));
+        return Some(Unfit { field: "commit_queue", problem, accepted: "at most 128".into() });
     }
-    tasks.done()?;
-    Ok(Some(units))
+    None
 }
 
 /// The tables of a machine's tiles and task units.

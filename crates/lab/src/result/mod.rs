@@ -6,7 +6,7 @@ mod run_result;
 mod summary;
 mod task_counts;
 
-pub use reading::{Costs, PARTS, Reading};
+pub use reading::{CORE_TIME, Costs, PARTS, Reading};
 pub use repeat::merge;
 pub use run_result::{
     Consistency, Counts, DiskUse, FoundAnomaly, Latency, MemoryCounts, RunResult, Shares,

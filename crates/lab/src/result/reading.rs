@@ -5,6 +5,9 @@ use serde_json::Value;
 /// The parts of a transaction's time, as results name them.
 pub const PARTS: [&str; 6] = ["useful", "abort", "timestamp", "index", "wait", "manager"];
 
+/// The parts of the cores' time, as results name them.
+pub const CORE_TIME: [&str; 4] = ["committed", "aborted", "stalled", "idle"];
+
 /// The numbers of a run; what it does not have is missing.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Reading {
@@ -26,6 +29,8 @@ pub struct Reading {
     pub costs: Option<Costs>,
     /// Shares of time, as in [`PARTS`].
     pub parts: [Option<f64>; PARTS.len()],
+    /// Shares of the cores' time, as in [`CORE_TIME`].
+    pub core_time: [Option<f64>; CORE_TIME.len()],
     /// At index `n` how many records have `n` older versions.
     pub versions: Option<Vec<u64>>,
 }
@@ -64,6 +69,7 @@ impl Reading {
             bytes: None,
             costs: None,
             parts: PARTS.map(|part| result["breakdown"][part].as_f64()),
+            core_time: CORE_TIME.map(|part| result["core_time"][part].as_f64()),
             versions: versions.map(|counts| counts.iter().filter_map(Value::as_u64).collect()),
         }
     }

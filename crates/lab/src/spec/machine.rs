@@ -1,6 +1,6 @@
 //! The simulated machine of a run, and the prices of its computation.
 
-use crate::machines::{find, scale_prices};
+use crate::machines::{Unfit, find, scale_prices, unfit};
 use chiliad_driver::{explored, timed};
 use chiliad_host::Stop;
 use chiliad_machine::{Cost, Fault};
@@ -84,7 +84,35 @@ pub struct Timed {
     pub price: Price,
 }
 
+/// Numbers of a machine's task units in the place of those of its description.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Units {
+    /// Entries of the task queue for each core.
+    pub queue: Option<u32>,
+    /// Entries of the commit queue for each core.
+    pub commit_queue: Option<u32>,
+    /// Cycles between two updates of the global virtual time.
+    pub gvt_period: Option<u32>,
+}
+
 impl Timed {
+    /// Takes other numbers of the machine's task units; what has none is refused where tasks are to run.
+    ///
+    /// # Errors
+    /// Bad input: numbers that its tiles cannot have.
+    pub fn set_units(&mut self, wanted: Units) -> Result<(), Stop> {
+        let machine = &mut self.description;
+        let (Some(units), Some(tiles)) = (&mut machine.tasks, machine.tiles) else { return Ok(()) };
+        units.queue = wanted.queue.unwrap_or(units.queue);
+        units.commit_queue = wanted.commit_queue.unwrap_or(units.commit_queue);
+        units.gvt_period = wanted.gvt_period.unwrap_or(units.gvt_period);
+        let Some(Unfit { field, problem, accepted }) = unfit(units, tiles.cores) else {
+            return Ok(());
+        };
+        let flag = if field == "queue" { "--task-queue" } else { "--commit-queue" };
+        Err(Stop::bad(flag, format!("{problem}; accepted: {accepted}")))
+    }
+
     /// The machine of this name or file, for so many cores, with another protocol between its caches where one is given.
     ///
     /// # Errors

@@ -19,7 +19,7 @@ pub use asked::{Asked, InFlight, Load};
 pub use chiliad_driver::On;
 pub use database::Database;
 pub use draw::DrawSpec;
-pub use machine::{MachineSpec, Order, Price, Timed};
+pub use machine::{MachineSpec, Order, Price, Timed, Units};
 pub use options::Shown;
 pub(crate) use options::yes_no;
 pub use rolled::{certifier_name, group_name, level_name, premeld_name};

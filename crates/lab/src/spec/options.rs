@@ -46,6 +46,17 @@ impl RunSpec {
         if is_ordered(self.scheme) {
             shown.insert("tasks".into(), form_name(self.ordered.form(&self.workload)).into());
             put(&mut shown, unit_names(&self.ordered.units).map(|(name, is)| (name, is.into())));
+            let timed = self.machine().and_then(MachineSpec::timed);
+            if let Some(units) = timed.and_then(|timed| timed.description.tasks) {
+                put(
+                    &mut shown,
+                    [
+                        ("task_queue", units.queue.into()),
+                        ("commit_queue", units.commit_queue.into()),
+                        ("gvt_period", units.gvt_period.into()),
+                    ],
+                );
+            }
         }
         match &self.on {
             Place::Host(host) => self.show_host(host, &mut shown),

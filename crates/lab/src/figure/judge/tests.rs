@@ -54,6 +54,14 @@ fn comparisons() {
         "below = { series = 'up', under = ['flat', 'hill'], factor = 1.0 }",
     );
     holds_and_fails(
+        "mean_ratio_within = { series = 'up', over = 'flat', low = 0.9, high = 1.0 }",
+        "mean_ratio_within = { series = 'up', over = 'flat', low = 0.9, high = 1.0, from = 2 }",
+    );
+    holds_and_fails(
+        "apart = { series = 'up', other = 'flat', by = 2.0, to = 4 }",
+        "apart = { series = 'up', other = 'flat', by = 2.0 }",
+    );
+    holds_and_fails(
         "ratio_within = { series = 'up', over = 'flat', low = 0.3, high = 0.7, at = [1, 2] }",
         "ratio_within = { series = 'up', over = 'flat', low = 0.3, high = 0.7 }",
     );
