@@ -78,9 +78,13 @@ impl<M: Machine> Place<M> {
         Ok(place)
     }
 
-    /// A block with the key of this row, and no value.
-    pub(crate) fn copy_key<T: Lines<Machine = M>>(self, memory: &T) -> Result<Self, NoMemory> {
-        self.copy_with(memory, &[])
+    /// A block with the first bytes of this row's key, and no value.
+    pub(crate) fn copy_key<T: Lines<Machine = M>>(
+        self,
+        memory: &T,
+        bytes: usize,
+    ) -> Result<Self, NoMemory> {
+        self.copy(memory, bytes, &[])
     }
 
     /// A block with the key of this row, and another value.
@@ -89,7 +93,16 @@ impl<M: Machine> Place<M> {
         memory: &T,
         value: &[u8],
     ) -> Result<Self, NoMemory> {
-        let mut head = Head { value_bytes: value.len(), ..self.head() };
+        self.copy(memory, self.key_bytes(), value)
+    }
+
+    fn copy<T: Lines<Machine = M>>(
+        self,
+        memory: &T,
+        key_bytes: usize,
+        value: &[u8],
+    ) -> Result<Self, NoMemory> {
+        let mut head = Head { key_bytes, value_bytes: value.len(), lines: 0 };
         head.lines = head.words().div_ceil(LINE_WORDS);
         let copy = Self(memory.alloc(head.lines).ok_or(NoMemory)?.cast());
         copy.word(0).store(head.encode(), Ordering::Relaxed);
@@ -208,6 +221,26 @@ impl<M: Machine> Place<M> {
         true
     }
 
+    /// Bytes at the beginning of its key that are those of another row's, too.
+    pub(crate) fn shared_with(self, other: Self) -> usize {
+        let both = self.key_bytes().min(other.key_bytes());
+        let mut from = 0;
+        while from < both {
+            let bytes = CHUNK.min(both - from);
+            let (mut one, mut two) = ([0; CHUNK], [0; CHUNK]);
+            self.read_key(from, &mut one[..bytes]);
+            other.read_key(from, &mut two[..bytes]);
+            M::work(Cost::Compare, words_for(bytes) as u32);
+            let equal =
+                one.iter().zip(&two).take(bytes).take_while(|(one, two)| one == two).count();
+            from += equal;
+            if equal < bytes {
+                break;
+            }
+        }
+        from
+    }
+
     /// The order of its key and another one.
     pub(crate) fn compare_key<'k>(self, other: KeySource<'k, M>) -> cmp::Ordering {
         let (ours, theirs) = (self.key_bytes(), other.length());
@@ -265,20 +298,42 @@ impl<M: Machine> KeySource<'_, M> {
         let mut bytes = [0; 24];
         self.read(from, &mut bytes[8..8 + length - from]);
         let last = &bytes[length - from..length - from + 8];
-        // The weights are odd: modulo a power of two, each byte goes round.
+        // The weights are odd: modulo a power of two, each byte goes round. Keys of a few that end with a small number, such as
+        // the lines of orders that follow each other, lie side by side.
         last.iter()
             .rev()
-            .zip((1..).step_by(2))
+            .zip((1..).step_by(10))
             .map(|(&byte, weight)| u32::from(byte) * weight)
             .sum()
     }
 
-    /// Its first eight bytes as a number that orders as they do; zeroes where it is shorter.
-    pub(crate) fn prefix(self) -> u64 {
-        let mut bytes = [0; 8];
-        let count = self.length().min(8);
+    /// Its first bytes; zeroes where it is shorter.
+    pub(crate) fn prefix(self) -> Prefix {
+        let mut bytes = [0; 16];
+        let count = self.length().min(16);
         self.read(0, &mut bytes[..count]);
-        u64::from_be_bytes(bytes)
+        Prefix(u128::from_be_bytes(bytes))
+    }
+}
+
+/// The first sixteen bytes of a key, as a number that orders as they do.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Prefix(u128);
+
+impl Prefix {
+    /// The one that two words hold.
+    pub(crate) fn of([first, second]: [u64; 2]) -> Self {
+        Self(u128::from(first) << 64 | u128::from(second))
+    }
+
+    /// The words that hold it.
+    pub(crate) fn words(self) -> [u64; 2] {
+        [self.first(), self.0 as u64]
+    }
+
+    /// The first of them.
+    pub(crate) fn first(self) -> u64 {
+        (self.0 >> 64) as u64
     }
 }
 

@@ -2,43 +2,84 @@
 
 use super::find::Side;
 use super::node::{
-    CHILDREN, Found, INNER, Inner, LEAF_LINES, LEAF_SLOTS, Leaf, MARK, Node, SLOTS, Tree, Way, home,
+    CHILDREN, Entries, Found, INNER, Inner, LEAF_LINES, LEAF_SLOTS, Leaf, MARK, Node, SLOTS, Slots,
+    Sought, Tree, Way, compare, lines_from,
 };
 use crate::memory::NoMemory;
-use crate::record::{KeySource, Place, free_lines, line_of};
+use crate::record::{KeySource, Place, Prefix, Row, free_lines, line_of};
 use chiliad_machine::tasks::Lines;
 use chiliad_machine::{Cost, Link as _, Machine, Ordering, Tagged, Word as _};
+use core::cmp;
 
-/// Lines, from a key's own on, where an entry is put as long as its leaf is less than half full or has room there.
-const NEAR: usize = 4;
+/// Lines, from a key's own on, where an entry has its place: where they are full, the leaf is divided.
+const NEAR: usize = 2;
+
+/// A leaf that is full for a key and has fewer entries is not divided: its keys have much the same ends.
+const SPREAD: usize = LEAF_SLOTS / 4;
 
 impl<M: Machine> Leaf<M> {
-    /// Puts an entry, whose key is not there, into its line or one of the `reach` lines from there on. Says whether
-    /// there was room.
-    fn put(&self, (prefix, row): Found<M>, reach: usize) -> bool {
-        let home = home(KeySource::Of(row));
-        let lines = || (home..home + reach).map(|line| &self.lines[line % LEAF_LINES]);
+    /// Puts a row whose key is not there into the key's line or one of the `reach` lines from there on. Says whether there
+    /// was room.
+    fn put(&self, key: &Sought<'_, M>, row: Place<M>, reach: usize) -> bool {
+        let lines = || lines_from(key.home).take(reach).map(|line| &self.lines[line]);
         let room = lines().enumerate().find_map(|(passed, line)| {
             let slot = (0..SLOTS).find(|&slot| line.row(slot).is_none())?;
             Some((passed, line, slot))
         });
         let Some((passed, line, slot)) = room else { return false };
-        for full in lines().take(passed).filter(|line| !line.is_marked()) {
-            let first = full.rows[0].load(Ordering::Relaxed);
-            full.rows[0].store(Tagged::new(first.pointer(), MARK), Ordering::Relaxed);
-        }
-        let tag = line.rows[slot].load(Ordering::Relaxed).tag();
-        line.prefixes[slot].store(prefix, Ordering::Relaxed);
-        line.rows[slot].store(Tagged::new(row.pointer(), tag), Ordering::Relaxed);
+        lines().take(passed).for_each(Slots::mark);
+        line.set(slot, key.prefix, row);
         M::work(Cost::IndexChange, 1);
         true
     }
 
-    /// Makes it empty, without marks.
-    fn clear(&self) {
-        for line in &self.lines {
-            line.rows.iter().for_each(|row| row.store(Tagged::null(), Ordering::Relaxed));
+    /// Moves the entries that are not before `first` to the same lines of another leaf, which is empty. Marks are
+    /// handed on: neither leaf tells where an entry that was passed on has come from.
+    fn hand(&self, target: &Self, first: &Found<M>) {
+        for (line, to) in self.lines.iter().zip(&target.lines) {
+            M::work(Cost::BucketSearch, 1);
+            for slot in 0..SLOTS {
+                let Some(row) = line.row(slot) else { continue };
+                let prefix = line.prefix(slot);
+                if compare(&(prefix, row), first) != cmp::Ordering::Less {
+                    line.clear(slot);
+                    to.set(slot, prefix, row);
+                    M::work(Cost::Entry, 1);
+                }
+            }
+            if line.is_marked() {
+                to.mark();
+            }
         }
+    }
+}
+
+impl<M: Machine> Slots<M> {
+    /// Notes that entries were passed on to other lines.
+    fn mark(&self) {
+        let first = self.rows[0].load(Ordering::Relaxed);
+        if first.tag() != MARK {
+            self.rows[0].store(Tagged::new(first.pointer(), MARK), Ordering::Relaxed);
+        }
+    }
+
+    /// Fills a slot.
+    pub(super) fn set(&self, slot: usize, prefix: Prefix, row: Place<M>) {
+        for (word, value) in self.prefixes[slot].iter().zip(prefix.words()) {
+            word.store(value, Ordering::Relaxed);
+        }
+        self.link(slot, row.pointer());
+    }
+
+    /// Empties one.
+    pub(super) fn clear(&self, slot: usize) {
+        self.link(slot, core::ptr::null_mut());
+    }
+
+    /// Lets a slot lead elsewhere; a mark stays.
+    pub(super) fn link(&self, slot: usize, row: *mut Row<M>) {
+        let tag = self.rows[slot].load(Ordering::Relaxed).tag();
+        self.rows[slot].store(Tagged::new(row, tag), Ordering::Relaxed);
     }
 }
 
@@ -61,7 +102,7 @@ impl<M: Machine> Inner<M> {
         for from in (at..count).rev() {
             self.hand(from, self, from + 1);
         }
-        self.prefixes[at - 1].store(KeySource::Of(bound).prefix(), Ordering::Relaxed);
+        self.prefixes[at - 1].store(KeySource::Of(bound).prefix().first(), Ordering::Relaxed);
         self.bounds[at - 1].store(Tagged::new(bound.pointer(), 0), Ordering::Relaxed);
         self.children[at].store(child, Ordering::Relaxed);
         self.count.store(count as u64 + 1, Ordering::Relaxed);
@@ -94,50 +135,42 @@ impl<'t, T: Lines> Tree<'t, T> {
     /// # Errors
     /// No memory. The tree has what it had, divided otherwise perhaps.
     pub(crate) fn insert(&self, row: Place<T::Machine>) -> Result<bool, NoMemory> {
-        let key = KeySource::Of(row);
+        let key = Sought::new(KeySource::Of(row));
         loop {
-            let (leaf, way) = self.descend(key, Side::At);
-            if leaf.find(key).is_some() {
+            let (leaf, way) = self.descend(key.key, Side::At);
+            if leaf.find(&key).is_some() {
                 return Ok(false);
             }
-            let entry = (key.prefix(), row);
-            if leaf.put(entry, NEAR) {
+            if leaf.put(&key, row, NEAR) {
                 return Ok(true);
             }
-            if leaf.entries().count < LEAF_SLOTS / 2 && leaf.put(entry, LEAF_LINES) {
+            if !self.divide_inner_on(&way)? && self.divide_leaf(leaf, way.parent(), &key, row)? {
                 return Ok(true);
             }
-            self.divide(leaf, &way)?;
         }
     }
 
     /// Puts `row` in the place of the one that has its key. There is one.
     pub(crate) fn exchange(&self, row: Place<T::Machine>) {
-        let key = KeySource::Of(row);
-        let (leaf, _) = self.descend(key, Side::At);
-        let Some((line, slot)) = leaf.find(key) else {
+        let key = Sought::new(KeySource::Of(row));
+        let (leaf, _) = self.descend(key.key, Side::At);
+        let Some((line, slot)) = leaf.find(&key) else {
             self.memory.trap("a row that is exchanged and is not there");
         };
-        let link = &leaf.lines[line].rows[slot];
-        let tag = link.load(Ordering::Relaxed).tag();
-        link.store(Tagged::new(row.pointer(), tag), Ordering::Relaxed);
+        leaf.lines[line].link(slot, row.pointer());
     }
 
-    /// Divides the leaf, or the highest of the full nodes that lead to it, whose parent has room. Each step leaves a
-    /// whole tree, and takes its memory first.
-    fn divide(
-        &self,
-        leaf: &'t Leaf<T::Machine>,
-        way: &Way<'t, T::Machine>,
-    ) -> Result<(), NoMemory> {
+    /// Divides the highest of the full nodes just above a leaf, whose parent has room; says whether there is one. Each
+    /// step leaves a whole tree, and takes its memory first.
+    fn divide_inner_on(&self, way: &Way<'t, T::Machine>) -> Result<bool, NoMemory> {
         let is_full = |step: &Option<(&Inner<T::Machine>, usize)>| {
             step.is_some_and(|(inner, _)| inner.count() == CHILDREN)
         };
         let full = way.steps[..way.depth].iter().rev().take_while(|step| is_full(step)).count();
         let parent = way.steps[..way.depth - full].last().copied().flatten();
         match way.steps[way.depth - full..way.depth].first().copied().flatten() {
-            Some((inner, _)) => self.divide_inner(inner, parent),
-            None => self.divide_leaf(leaf, parent),
+            Some(highest) => self.divide_inner(highest, parent).map(|()| true),
+            None => Ok(false),
         }
     }
 
@@ -149,46 +182,61 @@ impl<'t, T: Lines> Tree<'t, T> {
         }
     }
 
+    /// Divides a leaf in which a new row finds no room. Says whether the row has been inserted instead, because its
+    /// neighbours are few.
+    ///
+    /// Keys that come in their order find their leaf full at its end, again and again. So such a leaf is divided where the
+    /// new key belongs, and keeps what it has: it is not written, and is full for good.
     fn divide_leaf(
         &self,
         leaf: &'t Leaf<T::Machine>,
         parent: Option<(&'t Inner<T::Machine>, usize)>,
-    ) -> Result<(), NoMemory> {
-        let entries = leaf.entries().sorted();
-        let middle = entries.count / 2;
-        let Some((_, first)) = entries.found[middle] else {
+        key: &Sought<'_, T::Machine>,
+        row: Place<T::Machine>,
+    ) -> Result<bool, NoMemory> {
+        let new = (key.prefix, row);
+        let mut entries = Entries::new();
+        let (count, last) = entries.above(leaf, &new);
+        if count < SPREAD && leaf.put(key, row, LEAF_LINES) {
+            return Ok(true);
+        }
+        let is_end = entries.count <= count / 4;
+        let cut = if is_end {
+            last.map(|last| [last, new])
+        } else {
+            entries.fill(leaf, |_| true);
+            entries.middle()
+        };
+        let Some([last, first]) = cut else {
             self.memory.trap("a leaf without entries is divided");
         };
         let made = line_of::<T, Leaf<T::Machine>>(self.memory, Leaf::new)?;
         let (left, right) = (self.link_to(parent), Tagged::new(made.as_ptr().cast(), 0));
-        if let Err(none) = self.link_right(left, parent, first, right) {
+        let bound = (first.1, first.1.shared_with(last.1) + 1);
+        if let Err(none) = self.link_right(left, parent, bound, right) {
             // SAFETY: made here, and known to nobody.
             unsafe { free_lines(self.memory, made) };
             return Err(none);
         }
-        leaf.clear();
-        // SAFETY: just made, of this type.
-        let right = unsafe { made.as_ref() };
-        for (at, entry) in entries.found[..entries.count].iter().enumerate() {
-            let half = if at < middle { leaf } else { right };
-            // Half of the entries have room in a whole leaf.
-            let is_put = entry.is_none_or(|entry| half.put(entry, LEAF_LINES));
-            debug_assert!(is_put, "half a leaf");
+        if entries.count > 0 {
+            // SAFETY: just made, of this type.
+            leaf.hand(unsafe { made.as_ref() }, &first);
         }
-        Ok(())
+        Ok(false)
     }
 
+    /// Divides a node on the way to one of its children; at its end, if that is the last one, as leaves are.
     fn divide_inner(
         &self,
-        inner: &'t Inner<T::Machine>,
+        (inner, child): (&'t Inner<T::Machine>, usize),
         parent: Option<(&'t Inner<T::Machine>, usize)>,
     ) -> Result<(), NoMemory> {
-        let middle = CHILDREN / 2;
+        let middle = if child == CHILDREN - 1 { CHILDREN - 2 } else { CHILDREN / 2 };
         let bound = Place::from_pointer(inner.bounds[middle - 1].load(Ordering::Relaxed).pointer());
         let Some(bound) = bound else { self.memory.trap("a child without a bound") };
         let made = line_of::<T, Inner<T::Machine>>(self.memory, Inner::new)?;
         let (left, right) = (self.link_to(parent), Tagged::new(made.as_ptr().cast(), INNER));
-        if let Err(none) = self.link_right(left, parent, bound, right) {
+        if let Err(none) = self.link_right(left, parent, (bound, bound.key_bytes()), right) {
             // SAFETY: made here, and known to nobody.
             unsafe { free_lines(self.memory, made) };
             return Err(none);
@@ -207,16 +255,16 @@ impl<'t, T: Lines> Tree<'t, T> {
         Ok(())
     }
 
-    /// Makes `right`, which begins with the key of `first`, the neighbour of `left`: in the parent, which has room, or under
-    /// a new root.
+    /// Makes `right`, which begins with the first bytes of a row's key, the neighbour of `left`: in the parent, which has
+    /// room, or under a new root.
     fn link_right(
         &self,
         left: Tagged<Node<T::Machine>>,
         parent: Option<(&'t Inner<T::Machine>, usize)>,
-        first: Place<T::Machine>,
+        (first, bytes): (Place<T::Machine>, usize),
         right: Tagged<Node<T::Machine>>,
     ) -> Result<(), NoMemory> {
-        let bound = first.copy_key(self.memory)?;
+        let bound = first.copy_key(self.memory, bytes)?;
         let (parent, at) = match parent {
             Some(parent) => parent,
             None => match self.raise(left) {

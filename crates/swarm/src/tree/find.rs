@@ -1,10 +1,10 @@
 //! Looking for a key.
 
 use super::node::{
-    CHILDREN, Entries, Found, HEIGHT_MAX, Inner, Kind, LEAF_LINES, LEAF_SLOTS, Leaf, MARK, SLOTS,
-    Slots, Tree, Way, compare, home,
+    CHILDREN, Entries, Found, HEIGHT_MAX, Inner, Kind, LEAF_SLOTS, Leaf, MARK, SLOTS, Slots,
+    Sought, Tree, Way, compare, home, lines_from,
 };
-use crate::record::{KeySource, Place};
+use crate::record::{KeySource, Place, Prefix};
 use chiliad_machine::tasks::Lines;
 use chiliad_machine::{Cost, Link as _, Machine, Ordering, Word as _};
 use core::cmp;
@@ -29,12 +29,23 @@ impl<M: Machine> Slots<M> {
         self.rows[0].load(Ordering::Relaxed).tag() == MARK
     }
 
+    /// The first bytes of an entry's key.
+    pub(super) fn prefix(&self, slot: usize) -> Prefix {
+        let [first, second] = &self.prefixes[slot];
+        Prefix::of([first, second].map(|word| word.load(Ordering::Relaxed)))
+    }
+
     /// The entry of this key.
-    fn find(&self, key: KeySource<'_, M>, prefix: u64) -> Option<usize> {
-        (0..SLOTS).find(|&slot| {
-            self.prefixes[slot].load(Ordering::Relaxed) == prefix
-                && self.row(slot).is_some_and(|row| row.compare_key(key) == cmp::Ordering::Equal)
-        })
+    fn find(&self, key: &Sought<'_, M>) -> Option<usize> {
+        let is_equal = |row: Place<M>| row.compare_key(key.key) == cmp::Ordering::Equal;
+        (0..SLOTS)
+            .find(|&slot| self.prefix(slot) == key.prefix && self.row(slot).is_some_and(is_equal))
+    }
+}
+
+impl<'k, M: Machine> Sought<'k, M> {
+    pub(super) fn new(key: KeySource<'k, M>) -> Self {
+        Self { key, prefix: key.prefix(), home: home(key) }
     }
 }
 
@@ -42,27 +53,35 @@ impl<M: Machine> Inner<M> {
     /// The child on the way to a key.
     fn child(&self, key: KeySource<'_, M>, side: Side) -> usize {
         M::work(Cost::InnerSearch, 1);
-        let prefix = key.prefix();
-        let last = self.count().saturating_sub(1).min(CHILDREN - 1);
-        let passed = |at: &usize| {
-            let bound = self.prefixes[*at].load(Ordering::Relaxed);
+        let prefix = key.prefix().first();
+        let passed = |at: usize| {
+            let bound = self.prefixes[at].load(Ordering::Relaxed);
             let order = bound.cmp(&prefix).then_with(|| {
-                let bound = Place::from_pointer(self.bounds[*at].load(Ordering::Relaxed).pointer());
+                let bound = Place::from_pointer(self.bounds[at].load(Ordering::Relaxed).pointer());
                 bound.map_or(cmp::Ordering::Greater, |bound| bound.compare_key(key))
             });
             order == cmp::Ordering::Less || order == cmp::Ordering::Equal && side == Side::At
         };
-        (0..last).take_while(passed).count()
+        // The bounds below `low` are passed, those from `high` on are not.
+        let (mut low, mut high) = (0, self.count().saturating_sub(1).min(CHILDREN - 1));
+        while low < high {
+            let middle = (low + high) / 2;
+            if passed(middle) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
     }
 }
 
 impl<M: Machine> Leaf<M> {
     /// Line and slot of the entry of this key.
-    pub(super) fn find(&self, key: KeySource<'_, M>) -> Option<(usize, usize)> {
+    pub(super) fn find(&self, key: &Sought<'_, M>) -> Option<(usize, usize)> {
         M::work(Cost::LeafSearch, 1);
-        let (home, prefix) = (home(key), key.prefix());
-        for line in (home..home + LEAF_LINES).map(|line| line % LEAF_LINES) {
-            if let Some(slot) = self.lines[line].find(key, prefix) {
+        for line in lines_from(key.home) {
+            if let Some(slot) = self.lines[line].find(key) {
                 return Some((line, slot));
             }
             if !self.lines[line].is_marked() {
@@ -72,45 +91,88 @@ impl<M: Machine> Leaf<M> {
         None
     }
 
-    /// All entries, in no order.
-    pub(super) fn entries(&self) -> Entries<M> {
-        let mut entries = Entries { found: [None; LEAF_SLOTS], count: 0 };
+    /// Gives all entries to `visit`, in no order.
+    fn each(&self, mut visit: impl FnMut(Found<M>)) {
         for line in &self.lines {
+            M::work(Cost::BucketSearch, 1);
             for slot in 0..SLOTS {
                 if let Some(row) = line.row(slot) {
-                    entries.found[entries.count] =
-                        Some((line.prefixes[slot].load(Ordering::Relaxed), row));
-                    entries.count += 1;
+                    visit((line.prefix(slot), row));
                 }
             }
         }
-        M::work(Cost::Entry, entries.count as u32);
-        entries
+    }
+
+    /// Takes the entry of this key out.
+    pub(super) fn take(&self, key: KeySource<'_, M>) -> Option<Place<M>> {
+        let (line, slot) = self.find(&Sought::new(key))?;
+        let row = self.lines[line].row(slot)?;
+        self.lines[line].clear(slot);
+        M::work(Cost::IndexChange, 1);
+        Some(row)
     }
 }
 
 impl<M: Machine> Entries<M> {
-    /// Forgets those that are not wanted.
-    pub(super) fn keep(&mut self, wanted: impl Fn(Found<M>) -> bool) {
-        let mut kept = 0;
-        for at in 0..self.count {
-            if self.found[at].is_some_and(&wanted) {
-                self.found.swap(kept, at);
-                kept += 1;
+    pub(super) fn new() -> Self {
+        Self { found: [None; LEAF_SLOTS], count: 0 }
+    }
+
+    /// Takes those of a leaf that are wanted, in no order, in the place of what was here.
+    pub(super) fn fill(&mut self, leaf: &Leaf<M>, wanted: impl Fn(Found<M>) -> bool) {
+        self.count = 0;
+        leaf.each(|entry| {
+            if wanted(entry) {
+                self.add(entry);
             }
-        }
-        self.count = kept;
+        });
+    }
+
+    /// Takes those of a leaf whose keys are above a new one's. Returns how many the leaf has, and the last one below.
+    pub(super) fn above(&mut self, leaf: &Leaf<M>, new: &Found<M>) -> (usize, Option<Found<M>>) {
+        let (mut count, mut last) = (0, None::<Found<M>>);
+        self.count = 0;
+        leaf.each(|entry| {
+            count += 1;
+            if compare(&entry, new) == cmp::Ordering::Greater {
+                self.add(entry);
+            } else if last.is_none_or(|last| compare(&entry, &last) == cmp::Ordering::Greater) {
+                last = Some(entry);
+            }
+        });
+        (count, last)
+    }
+
+    fn add(&mut self, entry: Found<M>) {
+        M::work(Cost::Entry, 1);
+        self.found[self.count] = Some(entry);
+        self.count += 1;
+    }
+
+    /// Those that there are.
+    pub(super) fn all(&self) -> impl DoubleEndedIterator<Item = Found<M>> {
+        self.found[..self.count].iter().copied().flatten()
     }
 
     /// Brings them into the order of their keys.
-    pub(super) fn sorted(mut self) -> Self {
-        // Every slot below the count is in use.
-        let order = |one: &Option<_>, two: &Option<_>| match (one, two) {
-            (Some(one), Some(two)) => compare(one, two),
-            (one, two) => two.is_some().cmp(&one.is_some()),
-        };
-        self.found[..self.count].sort_unstable_by(order);
-        self
+    pub(super) fn sort(&mut self) {
+        self.found[..self.count].sort_unstable_by(in_order);
+    }
+
+    /// The one in the middle, by their keys, and the last one below it; they change their places.
+    pub(super) fn middle(&mut self) -> Option<[Found<M>; 2]> {
+        let middle = self.count / 2;
+        let (below, first, _) = self.found[..self.count].select_nth_unstable_by(middle, in_order);
+        let last = below.iter().copied().max_by(in_order)?;
+        Some([last?, (*first)?])
+    }
+}
+
+/// The order of two entries of which every one is in use.
+fn in_order<M: Machine>(one: &Option<Found<M>>, two: &Option<Found<M>>) -> cmp::Ordering {
+    match (one, two) {
+        (Some(one), Some(two)) => compare(one, two),
+        (one, two) => two.is_some().cmp(&one.is_some()),
     }
 }
 
@@ -118,7 +180,7 @@ impl<'t, T: Lines> Tree<'t, T> {
     /// The row of a key.
     pub(crate) fn find(&self, key: KeySource<'_, T::Machine>) -> Option<Place<T::Machine>> {
         let (leaf, _) = self.descend(key, Side::At);
-        let (line, slot) = leaf.find(key)?;
+        let (line, slot) = leaf.find(&Sought::new(key))?;
         leaf.lines[line].row(slot)
     }
 

@@ -5,16 +5,19 @@
 //! `LEAF_LINES` lines of `SLOTS` entries each, and nothing else: no count, no version, no link to a neighbour. The end of
 //! a key chooses the line, so that keys that follow each other lie on different ones. An insertion reads the inner
 //! nodes on its way and *one* line of the leaf, and writes that line; so does a removal, and a look-up reads it. Scans
-//! read all lines of a leaf and sort what they have found.
+//! read all lines of a leaf and sort what they want.
 //!
-//! - A line that is full passes entries on to the next one and is *marked* as having done so; look-ups go on from a marked
-//!   line and stop at another one.
+//! - A line that is full passes entries on to the line half a leaf away and is *marked* as having done so; look-ups go on
+//!   from a marked line and stop at another one. The next line would be that of a sibling.
 //! - Which entries are in order lies with the inner nodes: sorted, with a count, written only when a child is
-//!   divided or goes. That is once in some 32 insertions.
+//!   divided or goes. That is once in some 40 insertions.
+//! - A leaf that keys in their order have filled is divided at its end: it is only read, and nothing moves.
+//! - Separators are as short as they may be (Bayer and Unterauer, 1977): the lines of an order go to one leaf whichever of
+//!   them comes first.
 //! - A leaf that is empty leaves the tree: queues leave none behind.
 //!
-//! Keys are compared by their first eight bytes, which nodes hold, and where these are equal by the whole key in the row (or
-//! in the separator's block).
+//! Keys are compared by their first eight bytes (leaves: sixteen), which nodes hold, and where these are equal by the whole
+//! key in the row (or in the separator's block).
 
 mod change;
 mod find;

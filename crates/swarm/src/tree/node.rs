@@ -1,7 +1,7 @@
 //! The nodes of the tree, and the way to them.
 
 use crate::memory::NoMemory;
-use crate::record::{KeySource, Place, Row};
+use crate::record::{KeySource, Place, Prefix, Row};
 use crate::{Link, Word};
 use chiliad_machine::tasks::Lines;
 use chiliad_machine::{Array, Line, Link as _, Machine, Ordering, Tagged, Word as _};
@@ -10,10 +10,10 @@ use core::cmp;
 use core::ptr::NonNull;
 
 /// Lines of a leaf.
-pub(crate) const LEAF_LINES: usize = 16;
+pub(crate) const LEAF_LINES: usize = 32;
 
 /// Entries of a line.
-pub(crate) const SLOTS: usize = 4;
+pub(crate) const SLOTS: usize = 2;
 
 /// Entries of a leaf.
 pub(super) const LEAF_SLOTS: usize = LEAF_LINES * SLOTS;
@@ -21,8 +21,8 @@ pub(super) const LEAF_SLOTS: usize = LEAF_LINES * SLOTS;
 /// Children of an inner node.
 pub(super) const CHILDREN: usize = 16;
 
-/// The most inner nodes on a way down. Nodes are at least half full when they are made: 8^14 leaves are more than
-/// there is memory for.
+/// The most inner nodes on a way down. Of two nodes into which one was divided one has at least half of its children:
+/// there are more leaves below as many levels than there is memory for.
 pub(super) const HEIGHT_MAX: usize = 14;
 
 /// The tag of a link to an inner node.
@@ -38,7 +38,8 @@ pub(crate) struct Node<M: Machine>([M::Word; 8]);
 /// A line of a leaf.
 #[repr(C, align(64))]
 pub(super) struct Slots<M: Machine> {
-    pub(super) prefixes: [Word<M>; SLOTS],
+    /// The first sixteen bytes of the keys.
+    pub(super) prefixes: [[Word<M>; 2]; SLOTS],
     pub(super) rows: [Link<M, Row<M>>; SLOTS],
 }
 
@@ -53,6 +54,7 @@ pub(super) struct Leaf<M: Machine> {
 pub(super) struct Inner<M: Machine> {
     /// How many children.
     pub(super) count: Word<M>,
+    /// The first eight bytes of the bounds.
     pub(super) prefixes: [Word<M>; CHILDREN - 1],
     pub(super) children: [Link<M, Node<M>>; CHILDREN],
     pub(super) bounds: [Link<M, Row<M>>; CHILDREN],
@@ -93,13 +95,28 @@ pub(super) struct Way<'t, M: Machine> {
     pub(super) depth: usize,
 }
 
+/// A key that a leaf is searched for, or gets an entry of.
+pub(super) struct Sought<'k, M: Machine> {
+    pub(super) key: KeySource<'k, M>,
+    pub(super) prefix: Prefix,
+    /// The line where it belongs.
+    pub(super) home: usize,
+}
+
 /// An entry: the first bytes of the key, and the row.
-pub(super) type Found<M> = (u64, Place<M>);
+pub(super) type Found<M> = (Prefix, Place<M>);
 
 /// The entries of a leaf.
 pub(super) struct Entries<M: Machine> {
     pub(super) found: [Option<Found<M>>; LEAF_SLOTS],
     pub(super) count: usize,
+}
+
+impl<'t, M: Machine> Way<'t, M> {
+    /// The node above the leaf, and which child of it that is.
+    pub(super) fn parent(&self) -> Option<(&'t Inner<M>, usize)> {
+        self.steps[..self.depth].last().copied().flatten()
+    }
 }
 
 impl<'t, T: Lines> Tree<'t, T> {
@@ -128,7 +145,7 @@ impl<M: Machine> Leaf<M> {
     pub(super) fn new() -> Self {
         Self {
             lines: from_fn(|_| Slots {
-                prefixes: from_fn(|_| Word::<M>::new(0)),
+                prefixes: from_fn(|_| from_fn(|_| Word::<M>::new(0))),
                 rows: from_fn(|_| Link::<M, _>::new(Tagged::null())),
             }),
         }
@@ -154,6 +171,13 @@ impl<M: Machine> Inner<M> {
 /// The line of a leaf where a key belongs: by its last bytes, so that those which follow each other lie apart.
 pub(super) fn home<M: Machine>(key: KeySource<'_, M>) -> usize {
     key.tail() as usize % LEAF_LINES
+}
+
+/// The lines of a leaf in the order in which the entries of one look for room: that line, the one half a leaf away, then
+/// the next such pair. Lines side by side are those of keys that follow each other, which may be inserted just now.
+pub(super) fn lines_from(home: usize) -> impl Iterator<Item = usize> {
+    let away = |step: usize| step / 2 + step % 2 * (LEAF_LINES / 2);
+    (0..LEAF_LINES).map(move |step| (home + away(step)) % LEAF_LINES)
 }
 
 /// The order of two entries.

@@ -4,7 +4,7 @@ use super::find::Side;
 use super::node::{CHILDREN, INNER, Inner, Kind, Leaf, Node, SLOTS, Tree, Way};
 use crate::record::{KeySource, Place, free_lines};
 use chiliad_machine::tasks::Lines;
-use chiliad_machine::{Cost, Link as _, Machine, Ordering, Tagged};
+use chiliad_machine::{Link as _, Machine, Ordering, Tagged};
 use core::ptr::NonNull;
 
 impl<M: Machine> Leaf<M> {
@@ -24,12 +24,7 @@ impl<'t, T: Lines> Tree<'t, T> {
         key: KeySource<'_, T::Machine>,
     ) -> Option<Place<T::Machine>> {
         let (leaf, way) = self.descend(key, Side::At);
-        let (line, slot) = leaf.find(key)?;
-        let row = leaf.lines[line].row(slot)?;
-        let link = &leaf.lines[line].rows[slot];
-        let tag = link.load(Ordering::Relaxed).tag();
-        link.store(Tagged::new(core::ptr::null_mut(), tag), Ordering::Relaxed);
-        T::Machine::work(Cost::IndexChange, 1);
+        let row = leaf.take(key)?;
         if leaf.is_empty() {
             self.cut(&way);
         }

@@ -1,8 +1,8 @@
 //! Scans, leaf by leaf: the bounds on the way to one say where the next begins.
 
 use super::find::Side;
-use super::node::{Inner, Tree, Way};
-use crate::record::{KeySource, Place};
+use super::node::{Entries, Found, Inner, Tree, Way};
+use crate::record::{KeySource, Place, Prefix};
 use chiliad_machine::tasks::Lines;
 use chiliad_machine::{Link as _, Machine, Ordering};
 use core::cmp;
@@ -15,20 +15,29 @@ pub(crate) struct Span<'k, M: Machine> {
     pub(crate) reverse: bool,
 }
 
-impl<M: Machine> Span<'_, M> {
-    fn has(&self, (prefix, row): (u64, Place<M>)) -> bool {
-        let order = |bound: KeySource<'_, M>| {
-            prefix.cmp(&bound.prefix()).then_with(|| row.compare_key(bound))
-        };
-        (match self.low {
-            Bound::Unbounded => true,
-            Bound::Included(low) => order(low) != cmp::Ordering::Less,
-            Bound::Excluded(low) => order(low) == cmp::Ordering::Greater,
-        }) && match self.high {
-            Bound::Unbounded => true,
-            Bound::Included(high) => order(high) != cmp::Ordering::Greater,
-            Bound::Excluded(high) => order(high) == cmp::Ordering::Less,
-        }
+/// A bound of a span, and the first bytes of its key.
+type End<'k, M> = Bound<(Prefix, KeySource<'k, M>)>;
+
+impl<'k, M: Machine> Span<'k, M> {
+    /// Both bounds, with what most entries need of them.
+    fn ends(&self) -> [End<'k, M>; 2] {
+        [self.low, self.high].map(|bound| bound.map(|key| (key.prefix(), key)))
+    }
+}
+
+/// Whether an entry lies between two bounds.
+fn lies_between<M: Machine>((prefix, row): Found<M>, [low, high]: &[End<'_, M>; 2]) -> bool {
+    let order = |&(first, key): &(Prefix, KeySource<'_, M>)| {
+        prefix.cmp(&first).then_with(|| row.compare_key(key))
+    };
+    (match low {
+        Bound::Unbounded => true,
+        Bound::Included(low) => order(low) != cmp::Ordering::Less,
+        Bound::Excluded(low) => order(low) == cmp::Ordering::Greater,
+    }) && match high {
+        Bound::Unbounded => true,
+        Bound::Included(high) => order(high) != cmp::Ordering::Greater,
+        Bound::Excluded(high) => order(high) == cmp::Ordering::Less,
     }
 }
 
@@ -60,21 +69,21 @@ impl<T: Lines> Tree<'_, T> {
             (false, Bound::Unbounded, _) => (Some(KeySource::Bytes(&[])), Side::At),
             (true, _, Bound::Unbounded) => (None, Side::At),
         };
+        let (mut entries, ends) = (Entries::new(), span.ends());
         loop {
             let (leaf, way) = match from {
                 Some(key) => self.descend(key, side),
                 None => self.descend_last(),
             };
-            let mut entries = leaf.entries();
-            entries.keep(|entry| span.has(entry));
-            let entries = entries.sorted();
-            for at in 0..entries.count {
-                let at = if span.reverse { entries.count - 1 - at } else { at };
-                if let Some((_, row)) = entries.found[at]
-                    && !visit(row)
-                {
-                    return;
-                }
+            entries.fill(leaf, |entry| lies_between(entry, &ends));
+            entries.sort();
+            let mut visits = |(_, row)| visit(row);
+            let goes_on = match span.reverse {
+                false => entries.all().all(&mut visits),
+                true => entries.all().rev().all(&mut visits),
+            };
+            if !goes_on {
+                return;
             }
             let Some(next) = way.bound(span.reverse) else { return };
             if span.is_over(next) {

@@ -2,13 +2,14 @@
 //!
 //! ```text
 //!   root ── pay the warehouse
-//!        ── pay the district ── insert HISTORY
+//!        ── pay the district
 //!        ── pay the customer ── note bad credit
+//!                            ── insert HISTORY
 //! ```
 //!
 //! HISTORY needs the names of warehouse and district and the number of the customer, which the three steps leave in lines of
-//! their own. One of them enqueues it: the last in the order of the first two, or, with a counter, the last to come. Had it
-//! run before them, it would be taken back when they write.
+//! their own. One of them enqueues it: that of the customer, for whom the longest way may lead through an index, or, with a
+//! counter, the last to come. Had it run before them, it would be taken back when they write.
 
 use super::{
     INSERT_HISTORY, NOTE_BAD_CREDIT, PAY_CUSTOMER, PAY_DISTRICT, PAY_WAREHOUSE, TpccTasks,
@@ -74,7 +75,7 @@ impl<M: Machine> TpccTasks<'_, M> {
         let (request, client) = self.client(task);
         let goes_on = match &self.joins {
             Some(joins) => joins.is_last(request, 0, 3),
-            None => task.function == PAY_DISTRICT,
+            None => task.function == PAY_CUSTOMER,
         };
         if goes_on {
             let history = key::history(client.terminal.number, client.payment.sequence);
