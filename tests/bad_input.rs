@@ -187,6 +187,11 @@ fn values_out_of_range_are_refused_with_the_range() {
         ("txbench --rows 100 --partitions 101", "1 to 100"),
         ("bidding --users 0", "1 to 100000000"),
         ("bidding --users 3 --partitions 4", "1 to 3"),
+        ("tpce --customers 1500", "multiples of the load unit, 1000, to 1000000"),
+        ("tpce --scale micro --customers 1000", "multiples of the load unit, 6, to 999996"),
+        ("tpce --trade-days 301", "1 to 300"),
+        ("tpce --partitions 11", "1 to 10"),
+        ("tpce --mix np", "standard, thesis, thesis-result"),
         ("txbench --stalled-at 5", "10s"),
     ] {
         let mut words = flags.split(' ').rev();

@@ -174,7 +174,9 @@ fn every_scheme_keeps_what_it_promises() {
 fn workloads_keep_their_conditions_under_every_scheme_with_transactions() {
     let schemes = results("schemes").remove(0);
     let schemes = schemes.as_array().expect("a list");
-    for (workload, conditions) in [("smallbank", 3), ("tatp", 5), ("txbench", 2), ("bidding", 2)] {
+    for (workload, conditions) in
+        [("smallbank", 3), ("tatp", 5), ("txbench", 2), ("bidding", 2), ("tpce", 7)]
+    {
         for info in schemes.iter().filter(|info| info["isolation"] != "none") {
             let scheme = info["name"].as_str().expect("a name");
             let line =

@@ -16,7 +16,7 @@ fn without_host(mut result: Value) -> Value {
 #[test]
 fn a_run_is_a_function_of_flags_and_seed() {
     for workload in
-        ["ycsb", "tpcc", "smallbank", "tatp", "txbench", "bidding", "scan", "hash", "bank"]
+        ["ycsb", "tpcc", "smallbank", "tatp", "txbench", "bidding", "tpce", "scan", "hash", "bank"]
     {
         for model in ["sc", "tso"] {
             let line = format!(

@@ -3,7 +3,7 @@
 use super::scope::{Scope, WorkloadFlags};
 use super::workloads::{
     BankFlags, BiddingFlags, HashFlags, InsertDeleteFlags, ScanFlags, SmallbankFlags, TatpFlags,
-    TpccFlags, TxbenchFlags, YcsbFlags,
+    TpccFlags, TpceFlags, TxbenchFlags, YcsbFlags,
 };
 use chiliad_engine::IndexKind;
 use chiliad_host::Stop;
@@ -14,6 +14,7 @@ use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::tatp::TatpOptions;
 use chiliad_workload::tpcc::{Scale, TpccOptions};
+use chiliad_workload::tpce::TpceOptions;
 use chiliad_workload::txbench::TxbenchOptions;
 use chiliad_workload::ycsb::YcsbOptions;
 
@@ -216,6 +217,22 @@ impl WorkloadFlags for BiddingFlags {
         let options = BiddingOptions { users, products, partitions };
         valid(options.validate())?;
         Ok(Load::new(WorkloadOptions::Bidding(options), micro))
+    }
+}
+
+impl WorkloadFlags for TpceFlags {
+    fn load(&self, scope: &Scope) -> Result<Load, Stop> {
+        let micro = is_micro(self.scale, scope);
+        let mut options = if micro { TpceOptions::micro() } else { TpceOptions::default() };
+        options.customers = small(self.customers, options.customers);
+        options.trade_days = small(self.trade_days, options.trade_days);
+        options.mix = self.mix;
+        let most = options.partitions_max();
+        options.partitions = partitions(self.partitions, scope.clients, most, scope);
+        let default = options.snapshot_reads && scope.scheme.snapshots;
+        options.snapshot_reads = snapshot_reads(self.snapshot_reads, default, scope)?;
+        valid(options.validate())?;
+        Ok(Load::new(WorkloadOptions::Tpce(options), micro))
     }
 }
 

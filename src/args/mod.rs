@@ -23,8 +23,8 @@ pub use scope::{Scope, WorkloadFlags};
 pub use soak::SoakFlags;
 pub use workloads::{
     BankFlags, BiddingFlags, HashFlags, IndexFlags, LOCK_TABLES, LocksFlags, ScanFlags,
-    SimulatedTimestampsFlags, SmallbankFlags, TatpFlags, TimestampsFlags, TpccFlags, TxbenchFlags,
-    YcsbFlags,
+    SimulatedTimestampsFlags, SmallbankFlags, TatpFlags, TimestampsFlags, TpccFlags, TpceFlags,
+    TxbenchFlags, YcsbFlags,
 };
 
 use chiliad_host::{Stop, values};
@@ -131,6 +131,8 @@ pub enum Workload<M: Args> {
     Txbench(Box<WorkloadRun<TxbenchFlags, M>>),
     /// Bidding: users bid for products; one short transaction, the highest bids are kept.
     Bidding(Box<WorkloadRun<BiddingFlags, M>>),
+    /// TPC-E: a brokerage house, six transactions.
+    Tpce(Box<WorkloadRun<TpceFlags, M>>),
     /// A few rows that come, go and come back under an ordered index, and scans of them.
     Scan(Box<WorkloadRun<ScanFlags, M>>),
     /// A few rows that come, go and come back under a hash index.
@@ -178,6 +180,7 @@ impl<M: Args> Workload<M> {
             Self::Tatp(run) => run.parts(),
             Self::Txbench(run) => run.parts(),
             Self::Bidding(run) => run.parts(),
+            Self::Tpce(run) => run.parts(),
             Self::Scan(run) => run.parts(),
             Self::Hash(run) => run.parts(),
             Self::Bank(run) => run.parts(),

@@ -9,6 +9,7 @@ use chiliad_machine::MutexKind;
 use chiliad_words::value::{Words, choice, count, real, whole, yes_no};
 use chiliad_workload::tatp;
 use chiliad_workload::tpcc::{Mix, Scale};
+use chiliad_workload::tpce;
 use clap::{ArgAction, Args};
 use std::time::Duration;
 
@@ -217,6 +218,32 @@ pub struct BiddingFlags {
     /// either [default: as many as clients where the scheme needs partitions, else 1].
     #[arg(long, value_name = "N", value_parser = whole(1, 65_536))]
     pub partitions: Option<u64>,
+}
+
+/// `tpce`. Defaults of a scale are filled in by the workload.
+#[derive(Args)]
+pub struct TpceFlags {
+    /// How large a load unit is: the specification's, or a handful of rows and many writes [default:
+    /// spec natively and with timed cores, else micro].
+    #[arg(long, value_name = "SCALE", value_parser = choice(SCALES))]
+    pub scale: Option<bool>,
+    /// Customers, 6 to 1000000, a multiple of the load unit: 1000, micro 6 [default: one load unit].
+    #[arg(long, value_name = "N", value_parser = whole(6, 1_000_000))]
+    pub customers: Option<u64>,
+    /// Days whose trades are there at first, 1 to 300 [default: 5, micro 1].
+    #[arg(long, value_name = "N", value_parser = whole(1, 300))]
+    pub trade_days: Option<u64>,
+    /// Which transactions.
+    #[arg(long, value_name = "MIX", default_value = "standard", value_parser = choice(TPCE_MIXES))]
+    pub mix: tpce::Mix,
+    /// Ranges that brokers, customers and securities are divided into, 1 to 65536 and at most as many as
+    /// brokers [default: as many as clients where the scheme needs partitions, else 1].
+    #[arg(long, value_name = "N", value_parser = whole(1, 65_536))]
+    pub partitions: Option<u64>,
+    /// Whether transactions that only read do so in a snapshot of the past [default: no; at micro
+    /// scale yes where the scheme has snapshots].
+    #[arg(long, value_name = "YES|NO", value_parser = yes_no())]
+    pub snapshot_reads: Option<bool>,
 }
 
 /// `scan`.
@@ -447,6 +474,13 @@ const TATP_MIXES: &Words<tatp::Mix> = &[
     ("standard", tatp::Mix::Standard, "The description's seven transactions"),
     ("read-only", tatp::Mix::ReadOnly, "The three that only read"),
     ("read-update", tatp::Mix::ReadUpdate, "Those, and the two that update"),
+];
+
+/// `--mix` of `tpce`.
+const TPCE_MIXES: &Words<tpce::Mix> = &[
+    ("standard", tpce::Mix::Standard, "Six transactions, in the specification's proportions"),
+    ("thesis", tpce::Mix::Thesis, "Those of Yan's thesis: the first five"),
+    ("thesis-result", tpce::Mix::ThesisResult, "As thesis, with trade-result for trade-update"),
 ];
 
 /// `--mix`.

@@ -9,6 +9,7 @@ use chiliad_workload::micro::{Bank, BankOptions, InsertDelete, InsertDeleteOptio
 use chiliad_workload::smallbank::{Smallbank, SmallbankOptions};
 use chiliad_workload::tatp::{Tatp, TatpOptions};
 use chiliad_workload::tpcc::{Tpcc, TpccOptions};
+use chiliad_workload::tpce::{Tpce, TpceOptions};
 use chiliad_workload::txbench::{Txbench, TxbenchOptions};
 use chiliad_workload::ycsb::{Ycsb, YcsbOptions};
 use chiliad_workload::{ClientId, Workload};
@@ -170,6 +171,11 @@ fn txbench() {
 #[test]
 fn bidding() {
     try_out(&Bidding::new(BiddingOptions::micro()).unwrap(), 10_000);
+}
+
+#[test]
+fn tpce() {
+    try_out(&Tpce::new(TpceOptions::micro()).unwrap(), 2_000);
 }
 
 #[test]

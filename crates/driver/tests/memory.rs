@@ -12,6 +12,7 @@ use chiliad_workload::micro::BankOptions;
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::tatp::TatpOptions;
 use chiliad_workload::tpcc::{Scale, TpccOptions};
+use chiliad_workload::tpce::TpceOptions;
 use chiliad_workload::txbench::TxbenchOptions;
 use chiliad_workload::ycsb::YcsbOptions;
 use std::time::Duration;
@@ -37,6 +38,7 @@ fn estimates_are_near_what_is_resident() {
         WorkloadOptions::Tatp(TatpOptions { subscribers: 16_000, ..Default::default() }),
         WorkloadOptions::Txbench(TxbenchOptions { rows: 2_500, ..Default::default() }),
         WorkloadOptions::Bidding(BiddingOptions { users: 90_000, products: 90_000, partitions: 1 }),
+        WorkloadOptions::Tpce(TpceOptions { trade_days: 1, ..Default::default() }),
         WorkloadOptions::Tpcc(tpcc),
     ] {
         let before = resident_bytes();

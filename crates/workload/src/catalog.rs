@@ -7,6 +7,7 @@ use crate::micro::{Bank, BankOptions, InsertDelete, InsertDeleteOptions};
 use crate::smallbank::{Smallbank, SmallbankOptions};
 use crate::tatp::{Tatp, TatpOptions};
 use crate::tpcc::{Tpcc, TpccOptions};
+use crate::tpce::{Tpce, TpceOptions};
 use crate::txbench::{Txbench, TxbenchOptions};
 use crate::ycsb::{Ycsb, YcsbOptions};
 use chiliad_api::{Error, Result};
@@ -27,6 +28,8 @@ pub enum WorkloadOptions {
     Txbench(TxbenchOptions),
     /// Bidding.
     Bidding(BiddingOptions),
+    /// TPC-E.
+    Tpce(TpceOptions),
     /// Rows that come and go.
     InsertDelete(InsertDeleteOptions),
     /// Accounts with secondary indexes.
@@ -46,6 +49,7 @@ impl WorkloadOptions {
             Self::Tatp(tatp) => Arc::new(valid(Tatp::new(tatp.clone()))?),
             Self::Txbench(txbench) => Arc::new(valid(Txbench::new(txbench.clone()))?),
             Self::Bidding(bidding) => Arc::new(valid(Bidding::new(bidding.clone()))?),
+            Self::Tpce(tpce) => Arc::new(valid(Tpce::new(tpce.clone()))?),
             Self::InsertDelete(insert_delete) => {
                 Arc::new(valid(InsertDelete::new(insert_delete.clone()))?)
             }
@@ -91,6 +95,10 @@ impl WorkloadOptions {
                 let TxbenchOptions { rows_read, updates, hotspot, .. } = TxbenchOptions::default();
                 Self::Txbench(TxbenchOptions { rows_read, updates, hotspot, ..txbench })
             }
+            Self::Tpce(tpce) => {
+                let TpceOptions { mix, .. } = TpceOptions::default();
+                Self::Tpce(TpceOptions { mix, ..tpce })
+            }
             other @ (Self::Bidding(_) | Self::InsertDelete(_) | Self::Bank(_)) => other,
         }
     }
@@ -105,6 +113,7 @@ impl WorkloadOptions {
             Self::Tatp(tatp) => tatp.partitions,
             Self::Txbench(txbench) => txbench.partitions,
             Self::Bidding(bidding) => bidding.partitions,
+            Self::Tpce(tpce) => tpce.partitions,
             Self::InsertDelete(_) | Self::Bank(_) => 1,
         }
     }
@@ -119,6 +128,7 @@ impl WorkloadOptions {
             Self::Tatp(tatp) => tatp.snapshot_reads,
             Self::Txbench(txbench) => txbench.snapshot_reads,
             Self::Bidding(_) => false,
+            Self::Tpce(tpce) => tpce.snapshot_reads,
             Self::InsertDelete(insert_delete) => insert_delete.snapshot_reads,
             Self::Bank(bank) => bank.snapshot_reads,
         }
@@ -134,6 +144,7 @@ impl WorkloadOptions {
             Self::Tatp(tatp) => tatp.memory(kept),
             Self::Txbench(txbench) => txbench.memory(kept),
             Self::Bidding(bidding) => bidding.memory(kept),
+            Self::Tpce(tpce) => tpce.memory(kept),
             Self::InsertDelete(insert_delete) => insert_delete.memory(kept),
             Self::Bank(bank) => bank.memory(kept),
         }

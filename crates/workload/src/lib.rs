@@ -10,6 +10,7 @@
 //! - [`tatp`]: a telecom's subscribers, mostly looked up;
 //! - [`txbench`]: range queries and updates of three tables alike, for lock managers;
 //! - [`bidding`]: users bid for products, one short transaction;
+//! - [`tpce`]: a brokerage house, six transactions that read much, and trade;
 //! - [`micro`]: a few dozen rows for simulated runs, where a handful of clients meet all the time.
 //!
 //! [`WorkloadOptions`] lists all of them. The drivers, in a crate of their own, load a workload, put its
@@ -21,6 +22,7 @@
 mod any_workload;
 pub mod bidding;
 mod catalog;
+mod each_row;
 pub mod memory;
 pub mod micro;
 pub mod random;
@@ -31,6 +33,7 @@ pub mod smallbank;
 pub mod tasks;
 pub mod tatp;
 pub mod tpcc;
+pub mod tpce;
 pub mod txbench;
 mod workload;
 pub mod ycsb;

@@ -11,6 +11,7 @@ use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::tatp::TatpOptions;
 use chiliad_workload::tpcc::TpccOptions;
+use chiliad_workload::tpce::TpceOptions;
 use chiliad_workload::txbench::TxbenchOptions;
 use chiliad_workload::ycsb::YcsbOptions;
 use chiliad_workload::{Condition, WorkloadOptions};
@@ -33,6 +34,7 @@ pub fn workloads() -> Vec<WorkloadOptions> {
         WorkloadOptions::Tatp(TatpOptions::micro()),
         WorkloadOptions::Txbench(TxbenchOptions::micro()),
         WorkloadOptions::Bidding(BiddingOptions::micro()),
+        WorkloadOptions::Tpce(TpceOptions::micro()),
         insert_delete(false),
         insert_delete(true),
         WorkloadOptions::Bank(BankOptions::default()),

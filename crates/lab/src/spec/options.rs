@@ -14,6 +14,7 @@ use chiliad_workload::WorkloadOptions;
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::tatp::{self, TatpOptions};
 use chiliad_workload::tpcc::{Scale, TpccOptions};
+use chiliad_workload::tpce::TpceOptions;
 use chiliad_workload::txbench::TxbenchOptions;
 use chiliad_workload::ycsb::YcsbOptions;
 use serde_json::{Map, Value};
@@ -104,6 +105,10 @@ impl RunSpec {
                     ("partitions", options.partitions.into()),
                 ],
             ),
+            WorkloadOptions::Tpce(options) => {
+                shown.insert("scale".into(), scale.into());
+                show_tpce(options, shown);
+            }
             WorkloadOptions::InsertDelete(options) => put(
                 shown,
                 [
@@ -315,6 +320,19 @@ fn show_tatp(options: &TatpOptions, shown: &mut Shown) {
         [
             ("subscribers", options.subscribers.into()),
             ("mix", mix.into()),
+            ("partitions", options.partitions.into()),
+            ("snapshot_reads", yes_no(options.snapshot_reads)),
+        ],
+    );
+}
+
+fn show_tpce(options: &TpceOptions, shown: &mut Shown) {
+    put(
+        shown,
+        [
+            ("customers", options.customers.into()),
+            ("trade_days", options.trade_days.into()),
+            ("mix", options.mix.name().into()),
             ("partitions", options.partitions.into()),
             ("snapshot_reads", yes_no(options.snapshot_reads)),
         ],

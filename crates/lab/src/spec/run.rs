@@ -206,7 +206,8 @@ impl RunSpec {
             | WorkloadOptions::Smallbank(_)
             | WorkloadOptions::Tatp(_)
             | WorkloadOptions::Txbench(_)
-            | WorkloadOptions::Bidding(_) => !self.micro,
+            | WorkloadOptions::Bidding(_)
+            | WorkloadOptions::Tpce(_) => !self.micro,
         }
     }
 }

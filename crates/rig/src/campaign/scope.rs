@@ -5,8 +5,8 @@ use chiliad_simulator::description::Description;
 use std::ops::Range;
 
 /// The workloads that campaigns know.
-pub const WORKLOADS: [&str; 9] =
-    ["scan", "hash", "bank", "tpcc", "ycsb", "smallbank", "tatp", "txbench", "bidding"];
+pub const WORKLOADS: [&str; 10] =
+    ["scan", "hash", "bank", "tpcc", "ycsb", "smallbank", "tatp", "txbench", "bidding", "tpce"];
 
 /// The cases that a campaign covers, and how.
 pub struct Scope<'a> {

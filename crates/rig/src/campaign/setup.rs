@@ -13,6 +13,7 @@ use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::tatp::TatpOptions;
 use chiliad_workload::tpcc::TpccOptions;
+use chiliad_workload::tpce::TpceOptions;
 use chiliad_workload::txbench::TxbenchOptions;
 use chiliad_workload::ycsb::YcsbOptions;
 use std::time::Duration;
@@ -110,6 +111,11 @@ impl Case {
                 let micro = BiddingOptions::micro();
                 let partitions = partitions(clients, u64::from(micro.products));
                 WorkloadOptions::Bidding(BiddingOptions { partitions, ..micro })
+            }
+            "tpce" => {
+                let micro = TpceOptions::micro();
+                let partitions = partitions(clients, u64::from(micro.partitions_max()));
+                WorkloadOptions::Tpce(TpceOptions { partitions, snapshot_reads, ..micro })
             }
             other => return Err(Error::InvalidOption(format!("workload {other}: unknown"))),
         })

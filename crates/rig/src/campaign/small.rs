@@ -6,6 +6,7 @@ use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::tatp::TatpOptions;
 use chiliad_workload::tpcc::TpccOptions;
+use chiliad_workload::tpce::TpceOptions;
 use chiliad_workload::txbench::TxbenchOptions;
 use chiliad_workload::ycsb::YcsbOptions;
 
@@ -37,6 +38,11 @@ pub fn small(workload: &str) -> (WorkloadOptions, u32) {
             let options = BiddingOptions { partitions: 2, ..BiddingOptions::micro() };
             let partitions = options.partitions;
             (WorkloadOptions::Bidding(options), partitions)
+        }
+        "tpce" => {
+            let options = TpceOptions { partitions: 2, ..TpceOptions::micro() };
+            let partitions = options.partitions;
+            (WorkloadOptions::Tpce(options), partitions)
         }
         "scan" => (WorkloadOptions::InsertDelete(InsertDeleteOptions::default()), 1),
         "hash" => {

@@ -5,12 +5,9 @@
 
 use super::BiddingOptions;
 use super::schema::{Tables, bid, bidmax, biduser};
+use crate::each_row::each_row;
 use crate::{Condition, RunReadOnly};
-use chiliad_api::{Range, Result, TableId};
-use core::ops::Bound;
-
-/// Rows read in one transaction.
-const CHUNK: usize = 512;
+use chiliad_api::Result;
 
 /// Looks at both.
 ///
@@ -76,31 +73,4 @@ fn part(key: &[u8], at: usize) -> u32 {
     let mut bytes = [0; 4];
     bytes.copy_from_slice(&key[at..at + 4]);
     u32::from_be_bytes(bytes)
-}
-
-/// Gives all rows of a table to `look`, by key.
-fn each_row(
-    table: TableId,
-    run: &mut RunReadOnly<'_>,
-    look: &mut dyn FnMut(&[u8], &[u8]),
-) -> Result<()> {
-    let mut last: Option<Vec<u8>> = None;
-    loop {
-        let mut found: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
-        run(&mut |tx| {
-            let low = last.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-            let scanned = tx.scan(table, Range { low, ..Range::all() }.limit(CHUNK))?;
-            let entries = tx.entries(scanned)?.iter();
-            let copy = entries.map(|it| Ok((tx.key(*it)?.to_vec(), tx.bytes(it.row)?.to_vec())));
-            found = copy.collect::<Result<_>>()?;
-            Ok(())
-        })?;
-        for (key, row) in &found {
-            look(key, row);
-        }
-        match found.pop() {
-            Some((key, _)) => last = Some(key),
-            None => return Ok(()),
-        }
-    }
 }
