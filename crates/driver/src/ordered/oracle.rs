@@ -9,14 +9,11 @@ use super::load::fill;
 use super::{Formed, GENERATORS};
 use crate::Failure;
 use chiliad_api::{Error, Intent, Range, Result, Running, Session, Store, TableId, Transaction};
-use chiliad_engine::{Options, any};
+use chiliad_engine::{Options, SchemeName, any};
 use chiliad_machine::tasks::{Serial, Ties};
 use chiliad_machine::{Machine, Plain};
 use chiliad_swarm::Swarm;
 use chiliad_workload::tasks::{Answer, first_of};
-
-/// The scheme of the third oracle.
-const SILO: &str = "silo";
 
 /// Rows that are looked at in one transaction.
 const ROWS_AT_A_TIME: usize = 1 << 12;
@@ -107,7 +104,7 @@ fn by_silo(
     (count, seed): (usize, u64),
     tasks: &After,
 ) -> core::result::Result<After, Failure> {
-    let opened = any::open_native(SILO, Options::default(), None);
+    let opened = any::open_native(SchemeName::default().name(), Options::default(), None);
     let store = opened.map_err(Failure::doing("opening silo"))?.store;
     let tables = fill(formed.workload(), &*store)?;
     let asked = formed.ask(&tables, count, seed);

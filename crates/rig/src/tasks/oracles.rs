@@ -9,7 +9,7 @@ use chiliad_api::{
     Transaction, Writes,
 };
 use chiliad_driver::{Failure, open_on_simulator};
-use chiliad_engine::Options;
+use chiliad_engine::{Options, SchemeName};
 use chiliad_machine::tasks::{Serial, Ties};
 use chiliad_simulator::{Config, Run, Sim};
 use chiliad_swarm::Swarm;
@@ -145,7 +145,11 @@ pub(super) fn expected<W: Way>(
         let (ran, serial) = by_serial(way, drawn, requests)?;
         let statements = by_statements(way, requests)?;
         let silo = by_silo(way, requests).map_err(Failure::doing("asking silo"))?;
-        let afters = [("the serial runtime", serial), ("statements", statements), ("silo", silo)];
+        let afters = [
+            ("the serial runtime", serial),
+            ("statements", statements),
+            (SchemeName::default().name(), silo),
+        ];
         Ok(Expected { ran, afters })
     })
 }
@@ -177,7 +181,7 @@ fn by_statements<W: Way>(way: &W, requests: Requests) -> core::result::Result<Af
 }
 
 fn by_silo<W: Way>(way: &W, requests: Requests) -> Result<After> {
-    let silo = open_on_simulator("silo", Options::default(), None)?.store;
+    let silo = open_on_simulator(SchemeName::default().name(), Options::default(), None)?.store;
     // So that all rows can be listed.
     let ordered = |spec| TableSpec { index: IndexKind::Ordered, ..spec };
     let tables = load(&*silo, way.workload(), ordered)?;

@@ -82,10 +82,11 @@ impl Swarm {
         }
         let (mut next, mut depth) = (0, 0);
         while next < undone.len() {
-            for _ in next..undone.len() {
+            let end = undone.len();
+            while next < end {
                 let task = undone[next];
-                next += 1;
                 self.take_back_dependents(&mut undone, task);
+                next += 1;
             }
             depth += 1;
         }

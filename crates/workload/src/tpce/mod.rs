@@ -70,7 +70,7 @@ impl Tpce {
         for kind in 1..sums.len() {
             sums[kind] += sums[kind - 1];
         }
-        Ok(Self { rules: Rules::new(&options), options, sums })
+        Ok(Self { rules: options.rules(), options, sums })
     }
 
     /// The options.

@@ -88,7 +88,7 @@ impl TpceOptions {
     /// About what the rows take; of each value only `kept` bytes exist, where that is said.
     #[must_use]
     pub fn memory(&self, kept: Option<usize>) -> Estimate {
-        let rules = Rules::new(self);
+        let rules = self.rules();
         let trades = u64::from(rules.brokers()) * rules.trades_of_broker();
         let customers = u64::from(self.customers);
         let securities = u64::from(rules.securities());
@@ -117,8 +117,14 @@ impl TpceOptions {
         }
     }
 
-    pub(super) fn sizes(&self) -> Sizes {
+    fn sizes(&self) -> Sizes {
         if self.micro { MICRO } else { SPEC }
+    }
+
+    /// The numbers of rows, and who has which.
+    pub(super) fn rules(&self) -> Rules {
+        let Self { customers, trade_days, partitions, .. } = *self;
+        Rules { customers, trade_days, partitions, sizes: self.sizes() }
     }
 
     /// The most partitions of so many customers.

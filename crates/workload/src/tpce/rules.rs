@@ -4,7 +4,6 @@
 //! Everything is divided by brokers. A broker has a hundred customers, and each partition a range of the brokers,
 //! of the companies and of the securities; accounts hold and watch securities of their own partition.
 
-use super::TpceOptions;
 use crate::random::Random;
 use crate::ranges::share;
 use core::ops::Range;
@@ -93,11 +92,6 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    pub fn new(options: &TpceOptions) -> Self {
-        let TpceOptions { customers, trade_days, partitions, .. } = *options;
-        Self { customers, trade_days, partitions, sizes: options.sizes() }
-    }
-
     fn units(&self) -> u32 {
         self.customers / self.sizes.load_unit
     }
@@ -215,11 +209,12 @@ pub(super) fn executor(rules: &Rules, account: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tpce::TpceOptions;
 
     fn all(customers: u32, partitions: u32) -> Rules {
         let options = TpceOptions { customers, partitions, ..TpceOptions::default() };
         options.validate().unwrap();
-        Rules::new(&options)
+        options.rules()
     }
 
     #[test]
