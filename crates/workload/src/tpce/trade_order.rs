@@ -8,7 +8,7 @@ use super::schema::{
     BY_COMPANY, BY_NAME, Tables, broker, charge, company, customer, customer_account,
     holding_summary, key, last_trade, security, trade_type,
 };
-use super::text;
+use super::text::{self, Line};
 use super::trading::{Settling, commission, fold, scaled, status, value};
 use crate::workload::{free, present};
 use chiliad_api::{Error, Get, Range, Result, Transaction};
@@ -102,9 +102,8 @@ impl Request {
         let row = match self.by_company {
             None => present(tx.get(tables.security, &key::one(self.security))?)?,
             Some((company, number)) => {
-                let name = key_of_name(company);
-                let range = Range::closed(&name.0[..name.1], &name.0[..name.1]);
-                let found = tx.scan_index(tables.company, BY_NAME, range)?;
+                let bounds = NameBounds::new(company);
+                let found = tx.scan_index(tables.company, BY_NAME, bounds.range())?;
                 let entry = *present(tx.entries(found)?.first())?;
                 let company = company::CO_ID.get(tx.bytes(entry.row)?);
                 let issue = key::issue(company, &text::issue(number));
@@ -230,12 +229,18 @@ impl Owner {
     }
 }
 
-/// The key of a company in the index by name, and its length: a text, and two zeroes at its end.
-pub(super) fn key_of_name(company: u32) -> ([u8; 64], usize) {
-    let name = text::company_name(company);
-    let (mut key, length) = ([0; 64], name.bytes().len());
-    key[..length].copy_from_slice(name.bytes());
-    (key, length + 2)
+/// The bounds of a company in the index by name: a text ends with a byte of zero, and others.
+pub(super) struct NameBounds([Line; 2]);
+
+impl NameBounds {
+    pub fn new(company: u32) -> Self {
+        let name = text::company_name(company);
+        Self([0, 1].map(|end| Line::of(&[name.bytes(), &[end]])))
+    }
+
+    pub fn range(&self) -> Range<'_> {
+        Range::between(self.0[0].bytes(), self.0[1].bytes()).limit(1)
+    }
 }
 
 /// The bounds of the trades of a partition.
