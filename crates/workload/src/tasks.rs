@@ -11,7 +11,7 @@ mod options;
 pub use joins::FAULTS;
 pub(crate) use joins::Joins;
 pub use one::{Answer, FirstRequests, OneTask, execute};
-pub use options::{GraphOptions, TaskLogOptions};
+pub use options::{GraphOptions, SCAN_PARTITIONS_MAX, TaskLogOptions};
 
 use crate::row::{Column, Kind};
 use chiliad_api::TableId;
@@ -71,6 +71,28 @@ pub(crate) fn generate<T: Tasks>(view: &View<'_, T>, task: &Task) {
 pub(crate) fn charge_request<M: Machine>(draws: u32) {
     M::work(Cost::Request, 1);
     M::work(Cost::Draw, draws);
+}
+
+/// Enqueues a step of the transaction that `task` belongs to, at so many timestamps from its beginning.
+pub(crate) fn step<T: Tasks>(
+    view: &View<'_, T>,
+    task: &Task,
+    function: FunctionId,
+    offset: u64,
+    words: &[u64],
+    hint: u64,
+) {
+    let base = task.timestamp / RANGE * RANGE;
+    view.enqueue(function, base + offset, words, Some(hint));
+}
+
+/// The hint of a row: its table and its key, as far as that fits.
+pub(crate) fn hint(table: TableId, key: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    let from = key.len().saturating_sub(7);
+    bytes[1..=key.len() - from].copy_from_slice(&key[from..]);
+    bytes[0] = table.0 as u8;
+    u64::from_le_bytes(bytes)
 }
 
 /// The greatest column that is read by itself, in bytes.

@@ -11,6 +11,8 @@ use chiliad_workload::bidding::{Bidding, BiddingOptions};
 use chiliad_workload::tasks::first;
 use chiliad_workload::tpcc::tasks::TpccTasks;
 use chiliad_workload::tpcc::{Tpcc, TpccOptions};
+use chiliad_workload::tpce::tasks::TpceTasks;
+use chiliad_workload::tpce::{Tpce, TpceOptions};
 use graphs::{load, requests};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -118,6 +120,10 @@ fn bodies_allocate_nothing() {
     let (swarm, tables) = load(&bidding, 1);
     let clients = requests(&bidding, &tables, 2000, 1);
     assert_eq!(allocations_of::<Bidding, _>((swarm, &clients), BiddingTasks::new), 0);
+    let tpce = Tpce::new(TpceOptions::micro()).unwrap();
+    let (swarm, tables) = load(&tpce, 1);
+    let clients = requests(&tpce, &tables, 1000, 1);
+    assert_eq!(allocations_of::<Tpce, _>((swarm, &clients), TpceTasks::new), 0);
 }
 
 /// A graph that does what none may: each task owns a box for a while.

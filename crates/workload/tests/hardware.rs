@@ -12,6 +12,8 @@ use chiliad_workload::bidding::{self, Bidding, BiddingOptions};
 use chiliad_workload::tasks::{GraphOptions, first};
 use chiliad_workload::tpcc::tasks::TpccTasks;
 use chiliad_workload::tpcc::{self, Mix, Tpcc, TpccOptions};
+use chiliad_workload::tpce::tasks::TpceTasks;
+use chiliad_workload::tpce::{self, Tpce, TpceOptions};
 use graphs::{After, by_statements, check, load, requests, rows, same};
 
 /// A run of so many requests on so many cores.
@@ -20,7 +22,7 @@ struct OnHardware {
     cores: usize,
     count: usize,
     seed: u64,
-    joins: bool,
+    options: GraphOptions,
 }
 
 impl OnHardware {
@@ -61,9 +63,16 @@ impl OnHardware {
         let mut run = self.start();
         let (swarm, tables) = run.outside(|| load(tpcc, self.seed));
         let clients = requests(tpcc, &tables, self.count, self.seed);
-        let options = GraphOptions { joins: self.joins, ..GraphOptions::default() };
-        let graph = run.outside(|| TpccTasks::with(&clients, &options));
+        let graph = run.outside(|| TpccTasks::with(&clients, &self.options));
         self.run(&mut run, tpcc, swarm, graph, TpccTasks::shown)
+    }
+
+    fn tpce(self, tpce: &Tpce) -> (After<u64>, Outcome) {
+        let mut run = self.start();
+        let (swarm, tables) = run.outside(|| load(tpce, self.seed));
+        let clients = requests(tpce, &tables, self.count, self.seed);
+        let graph = run.outside(|| TpceTasks::with(&clients, &self.options));
+        self.run(&mut run, tpce, swarm, graph, TpceTasks::shown)
     }
 
     fn bidding(self, bidding: &Bidding) -> (After<bidding::Shown>, Outcome) {
@@ -83,7 +92,8 @@ fn tpcc_on_hardware_is_tpcc_one_request_after_another() {
     {
         let mix = if seed == 3 { Mix::Np } else { Mix::Standard };
         let tpcc = Tpcc::new(TpccOptions { mix, ..TpccOptions::micro() }).unwrap();
-        let run = OnHardware { cores, count: 150, seed, joins };
+        let options = GraphOptions { joins, ..GraphOptions::default() };
+        let run = OnHardware { cores, count: 150, seed, options };
         let (after, outcome) = run.tpcc(&tpcc);
         same(
             &after,
@@ -99,9 +109,27 @@ fn tpcc_on_hardware_is_tpcc_one_request_after_another() {
 fn bidding_on_hardware_is_bidding_one_request_after_another() {
     for (seed, cores) in [(0, 1), (1, 16), (2, 64)] {
         let bidding = Bidding::new(BiddingOptions::micro()).unwrap();
-        let run = OnHardware { cores, count: 300, seed, joins: false };
+        let run = OnHardware { cores, count: 300, seed, options: GraphOptions::default() };
         let (after, _) = run.bidding(&bidding);
         let expected = by_statements(&bidding, run.count, seed, bidding::Client::shown);
         same(&after, &expected, &format!("{run:?}"));
+    }
+}
+
+#[test]
+fn tpce_on_hardware_is_tpce_one_request_after_another() {
+    for (seed, cores, scan_partitions) in [(0, 1, 4), (1, 16, 2), (2, 64, 16)] {
+        let tpce = Tpce::new(TpceOptions::micro()).unwrap();
+        let options = GraphOptions {
+            joins: cores == 64,
+            scan_partitions: Some(scan_partitions),
+            ..GraphOptions::default()
+        };
+        let run = OnHardware { cores, count: 150, seed, options };
+        let (after, outcome) = run.tpce(&tpce);
+        let expected = by_statements(&tpce, run.count, seed, tpce::Client::shown);
+        same(&after, &expected, &format!("{run:?}"));
+        let tasks = outcome.tasks.expect("a run of tasks");
+        assert!(cores == 1 || tasks.aborted[0] > 0, "{run:?}: no task ran too early: {tasks:?}");
     }
 }

@@ -13,6 +13,8 @@ use chiliad_workload::bidding::{self, Bidding, BiddingOptions, Shown};
 use chiliad_workload::tasks::{GraphOptions, first};
 use chiliad_workload::tpcc::tasks::TpccTasks;
 use chiliad_workload::tpcc::{Client, Mix, Tpcc, TpccOptions};
+use chiliad_workload::tpce::tasks::TpceTasks;
+use chiliad_workload::tpce::{self, Tpce, TpceOptions};
 use graphs::{After, answer, by_statements, check, load, requests, rows, same};
 use model::Model;
 
@@ -40,7 +42,7 @@ struct ByTasks {
     count: usize,
     seed: u64,
     ties: Ties,
-    joins: bool,
+    options: GraphOptions,
 }
 
 impl ByTasks {
@@ -68,9 +70,15 @@ impl ByTasks {
     fn tpcc(&self, tpcc: &Tpcc) -> After<u64> {
         let (swarm, tables) = load(tpcc, self.seed);
         let clients = requests(tpcc, &tables, self.count, self.seed);
-        let options = GraphOptions { joins: self.joins, ..GraphOptions::default() };
-        let make = |clients| TpccTasks::with(clients, &options);
+        let make = |clients| TpccTasks::with(clients, &self.options);
         self.run(tpcc, (swarm, &clients), make, TpccTasks::shown)
+    }
+
+    fn tpce(&self, tpce: &Tpce) -> After<u64> {
+        let (swarm, tables) = load(tpce, self.seed);
+        let clients = requests(tpce, &tables, self.count, self.seed);
+        let make = |clients| TpceTasks::with(clients, &self.options);
+        self.run(tpce, (swarm, &clients), make, TpceTasks::shown)
     }
 
     fn bidding(&self, bidding: &Bidding) -> After<Shown> {
@@ -99,7 +107,8 @@ fn tpcc_by_tasks_is_tpcc_one_request_after_another() {
         let ways = [(Ties::Creation, false), (Ties::Drawn(seed), false), (Ties::Drawn(seed), true)];
         for (ties, joins) in ways {
             let what = format!("{ties:?} of seed {seed}, joins {joins}");
-            same(&ByTasks { count, seed, ties, joins }.tpcc(&tpcc), &expected, &what);
+            let options = GraphOptions { joins, ..GraphOptions::default() };
+            same(&ByTasks { count, seed, ties, options }.tpcc(&tpcc), &expected, &what);
         }
     }
 }
@@ -113,8 +122,28 @@ fn bidding_by_tasks_is_bidding_one_request_after_another() {
         same(&by_model(&bidding, count, seed, bidding::Client::shown), &expected, "a sorted map");
         for ties in [Ties::Creation, Ties::Drawn(seed)] {
             let what = format!("{ties:?} of seed {seed}");
-            let joins = false;
-            same(&ByTasks { count, seed, ties, joins }.bidding(&bidding), &expected, &what);
+            let options = GraphOptions::default();
+            same(&ByTasks { count, seed, ties, options }.bidding(&bidding), &expected, &what);
+        }
+    }
+}
+
+#[test]
+fn tpce_by_tasks_is_tpce_one_request_after_another() {
+    for (seed, scan_partitions) in (0..times(1, 6)).zip([4, 1, 3, 64, 9, 16]) {
+        let options = TpceOptions { customers: 12, ..TpceOptions::micro() };
+        let tpce = Tpce::new(options).unwrap();
+        let count = times(20, 400) as usize;
+        let expected = by_statements(&tpce, count, seed, tpce::Client::shown);
+        same(&by_model(&tpce, count, seed, tpce::Client::shown), &expected, "a sorted map");
+        let rolled_back = expected.answers.iter().filter(|it| it.is_none()).count();
+        assert!(rolled_back < count / 40, "{rolled_back}");
+        for ties in [Ties::Creation, Ties::Drawn(seed), Ties::Drawn(seed + 1000)] {
+            let what = format!("{ties:?} of seed {seed}, {scan_partitions} parts");
+            let scan_partitions = Some(scan_partitions);
+            let joins = ties != Ties::Creation;
+            let options = GraphOptions { joins, scan_partitions, ..GraphOptions::default() };
+            same(&ByTasks { count, seed, ties, options }.tpce(&tpce), &expected, &what);
         }
     }
 }

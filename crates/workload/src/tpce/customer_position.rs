@@ -114,6 +114,11 @@ fn history<T: Transaction + ?Sized>(
     Ok(shown)
 }
 
+/// The bounds of an account's trades.
+pub(super) fn last_trade_keys(account: u32) -> [[u8; 12]; 2] {
+    [0, u64::MAX].map(|trade| key::trade_by(account, trade))
+}
+
 /// The last trades of an account, newest first.
 pub(super) fn last_trades<T: Transaction + ?Sized>(
     tables: &Tables,
@@ -121,7 +126,7 @@ pub(super) fn last_trades<T: Transaction + ?Sized>(
     account: u32,
     count: usize,
 ) -> Result<List<u64, SHOWN_MAX>> {
-    let (low, high) = (key::trade_by(account, 0), key::trade_by(account, u64::MAX));
+    let [low, high] = last_trade_keys(account);
     let range = Range::closed(&low, &high).reverse().limit(count);
     let scanned = tx.scan(tables.trade_account, range)?;
     let mut trades = List::new();

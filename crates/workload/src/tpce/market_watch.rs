@@ -34,10 +34,14 @@ pub(super) struct Caps {
 }
 
 impl Caps {
-    /// Adds a security.
+    /// Adds a security by its rows.
     pub fn add(&mut self, last_trade: &[u8], security: &[u8], day: &[u8]) {
-        let shares = security::S_NUM_OUT.get(security);
         let [old, new] = [daily_market::DM_CLOSE.get(day), last_trade::LT_PRICE.get(last_trade)];
+        self.add_security(security::S_NUM_OUT.get(security), old, new);
+    }
+
+    /// Adds so many shares at these prices.
+    pub fn add_security(&mut self, shares: u64, old: u32, new: u32) {
         self.old = self.old.wrapping_add(shares.wrapping_mul(old.into()));
         self.new = self.new.wrapping_add(shares.wrapping_mul(new.into()));
     }

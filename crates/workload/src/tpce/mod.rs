@@ -26,6 +26,7 @@ mod request;
 mod rows;
 mod rules;
 pub mod schema;
+pub mod tasks;
 mod text;
 mod trade_order;
 mod trade_result;
@@ -33,7 +34,7 @@ mod trade_status;
 mod trade_update;
 mod trading;
 
-pub use options::{CUSTOMERS_MAX, Mix, SCAN_PARTITIONS_MAX, TRADE_DAYS_MAX, TpceOptions};
+pub use options::{CUSTOMERS_MAX, Mix, TRADE_DAYS_MAX, TpceOptions};
 pub use request::Client;
 
 use crate::{ClientId, Condition, InsertRow, RunReadOnly, Shape, Workload};

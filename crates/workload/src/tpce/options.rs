@@ -55,8 +55,6 @@ pub struct TpceOptions {
     pub partitions: u32,
     /// `--snapshot-reads`: the three transactions that only read do so in a snapshot of the past.
     pub snapshot_reads: bool,
-    /// `--scan-partitions`: the parts of a scan that are tasks of their own, where transactions are tasks.
-    pub scan_partitions: u32,
     /// `--scale micro`: a handful of rows of everything.
     pub micro: bool,
 }
@@ -67,9 +65,6 @@ pub const CUSTOMERS_MAX: u32 = 1_000_000;
 /// The most days of initial trades.
 pub const TRADE_DAYS_MAX: u32 = 300;
 
-/// The most parts of a scan.
-pub const SCAN_PARTITIONS_MAX: u32 = 64;
-
 impl Default for TpceOptions {
     fn default() -> Self {
         Self {
@@ -78,7 +73,6 @@ impl Default for TpceOptions {
             mix: Mix::Standard,
             partitions: 1,
             snapshot_reads: false,
-            scan_partitions: 4,
             micro: false,
         }
     }
@@ -150,8 +144,6 @@ impl TpceOptions {
             ));
         }
         within("--trade-days", u64::from(self.trade_days), 1, u64::from(TRADE_DAYS_MAX))?;
-        let parts = u64::from(self.scan_partitions);
-        within("--scan-partitions", parts, 1, u64::from(SCAN_PARTITIONS_MAX))?;
         let most = u64::from(self.partitions_max());
         within("--partitions", u64::from(self.partitions), 1, most)
     }
@@ -174,11 +166,7 @@ mod tests {
                 TpceOptions { customers: 0, ..micro.clone() },
                 "--customers 0: accepted are multiples of the load unit, 6, to 999996",
             ),
-            (TpceOptions { trade_days: 0, ..fine.clone() }, "--trade-days 0: accepted is 1 to 300"),
-            (
-                TpceOptions { scan_partitions: 0, ..fine },
-                "--scan-partitions 0: accepted is 1 to 64",
-            ),
+            (TpceOptions { trade_days: 0, ..fine }, "--trade-days 0: accepted is 1 to 300"),
             (TpceOptions { partitions: 4, ..micro }, "--partitions 4: accepted is 1 to 3"),
         ] {
             assert_eq!(options.validate(), Err(message.to_owned()));

@@ -25,7 +25,7 @@ pub(super) struct Request {
 }
 
 /// Holdings with which one trade settles at most: it is of so many hundred shares.
-const CHANGES_MAX: usize = 8;
+pub(super) const CHANGES_MAX: usize = 8;
 
 /// A trade as its row says.
 #[derive(Clone, Copy, Debug)]

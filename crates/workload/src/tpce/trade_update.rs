@@ -9,7 +9,7 @@ use super::text;
 use super::trading::{fold, status};
 use crate::random::Random;
 use crate::workload::present;
-use chiliad_api::{Range, Result, Row, Transaction};
+use chiliad_api::{Range, Result, Row, TableId, Transaction};
 
 /// Which trades, and what changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,6 +73,12 @@ impl Request {
         Some([key::trade_by(of, from), key::trade_by(of, u64::MAX)])
     }
 
+    /// The table in which the trades are to be found.
+    pub fn found_in(&self, tables: &Tables) -> TableId {
+        let by_account = matches!(self.change, Change::Settlements { .. });
+        if by_account { tables.trade_account } else { tables.trade_security }
+    }
+
     /// The trades that were drawn, each from its own part of all.
     pub fn drawn(&self) -> List<u64, SHOWN_MAX> {
         let mut numbers = List::new();
@@ -96,10 +102,8 @@ impl Request {
         let numbers = match self.bounds() {
             None => self.drawn(),
             Some([low, high]) => {
-                let by_account = matches!(self.change, Change::Settlements { .. });
-                let table = if by_account { tables.trade_account } else { tables.trade_security };
                 let range = Range::closed(&low, &high).limit(rules.sizes.updates);
-                let scanned = tx.scan(table, range)?;
+                let scanned = tx.scan(self.found_in(tables), range)?;
                 let mut numbers = List::new();
                 for &entry in tx.entries(scanned)? {
                     numbers.push(key::last_trade(tx.key(entry)?));

@@ -103,6 +103,16 @@ impl Settling {
         self.left
     }
 
+    /// Shares that are settled, by what they were worth when they were bought and when they were sold.
+    pub fn settled([bought, sold]: [i64; 2]) -> Self {
+        Self { left: 0, price: 0, bought, sold }
+    }
+
+    /// The worth of the settled shares when they were bought, and when they were sold.
+    pub fn sums(&self) -> [i64; 2] {
+        [self.bought, self.sold]
+    }
+
     /// The price of the trade.
     pub fn price(&self) -> u32 {
         self.price

@@ -15,7 +15,7 @@ mod reads;
 use super::schema::Tables;
 use super::{Client, DELIVERY, NEW_ORDER, ORDER_STATUS, PAYMENT};
 use crate::tasks::{
-    GENERATE, GraphOptions, Joins, RANGE, ROOT, Scratch, charge_request, generate, task_log,
+    GENERATE, GraphOptions, Joins, ROOT, Scratch, charge_request, generate, hint, step, task_log,
 };
 use chiliad_machine::Machine;
 use chiliad_machine::tasks::{FunctionId, Task, Tasks};
@@ -198,26 +198,4 @@ impl<M: Machine> TpccTasks<'_, M> {
             _ => self.stock_level(view, task),
         }
     }
-}
-
-/// Enqueues a step of the transaction that `task` belongs to, at so many timestamps from its beginning.
-fn step<T: Tasks>(
-    view: &View<'_, T>,
-    task: &Task,
-    function: FunctionId,
-    offset: u64,
-    words: &[u64],
-    hint: u64,
-) {
-    let base = task.timestamp / RANGE * RANGE;
-    view.enqueue(function, base + offset, words, Some(hint));
-}
-
-/// The hint of a row: its table and its key, as far as that fits.
-fn hint(table: chiliad_api::TableId, key: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    let from = key.len().saturating_sub(7);
-    bytes[1..=key.len() - from].copy_from_slice(&key[from..]);
-    bytes[0] = table.0 as u8;
-    u64::from_le_bytes(bytes)
 }
