@@ -55,7 +55,7 @@ pub use report::{Checkpointed, Contents, Copied, LogContents, Recovered};
 pub use retry::{Attempt, Attempts, retry};
 pub use secondary::{Secondary, reach};
 pub use session::{Committed, Running, Session};
-pub use stats::{Hold, HotRecord, Stats, Tally};
+pub use stats::{Hold, HotRecord, RolledForward, Stats, Tally};
 pub use store::{
     LogTask, NativeSession, NativeStore, OpenedNatively, OpenedOn, OpenedStore, Store,
 };

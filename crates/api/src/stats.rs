@@ -7,6 +7,7 @@ use crate::error::Reason;
 use crate::table::TableId;
 use chiliad_storage::Usage;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Keys that a tally of conflicts follows at most.
 const HOT_KEYS_MAX: usize = 32;
@@ -124,6 +125,27 @@ pub struct Stats {
     pub log_lag: u64,
     /// Blocks of memory that are replaced and wait for readers of older states.
     pub blocks_waiting: u64,
+    /// How the log that servers share was rolled forward here; zeros without such a log.
+    pub rolled: RolledForward,
+}
+
+/// What rolling a shared log forward has come to since this server began.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct RolledForward {
+    /// Intentions that the last stage has judged. Those that had read too old a state are refused before.
+    pub intentions: u64,
+    /// Their conflict zones together: for each, the intentions and other items between the state that it has read and
+    /// itself.
+    pub zone_total: u64,
+    /// The greatest conflict zone.
+    pub zone_max: u64,
+    /// What the first stage took: to put intentions together, and to free what no state leads to. It does not count the time
+    /// for which it waited for the log.
+    pub reading: Duration,
+    /// What it took to make intentions ready, and to build, premeld and group their overlays; of all threads that do.
+    pub building: Duration,
+    /// What the last stage took to decide, and to publish states.
+    pub deciding: Duration,
 }
 
 impl Stats {

@@ -133,6 +133,7 @@ pub use ticket::Ticket;
 pub use transaction::{Snapshot, Transaction};
 pub use worker::Worker;
 
+pub use chiliad_api::RolledForward;
 pub use chiliad_derive::{Key, Row};
 pub use chiliad_engine::{Change, Difference, DuplicateKey, LayoutDiffers, LayoutPart};
 pub use chiliad_engine::{CheckpointInfo, Checkpointed, LogError, Phase, Recovered};

@@ -14,6 +14,7 @@ use crate::item::Refused;
 use crate::known::Watch;
 use crate::maker::Maker;
 use crate::parts::{Assembly, Part};
+use crate::progress::Timed;
 use crate::record::{self, CheckpointNote, Head, Kind, Unreadable};
 use crate::restore::Restored;
 use crate::seen::Seen;
@@ -90,7 +91,9 @@ impl<M: Machine> Front<M> {
         let first = self.next;
         let known = (first, self.checksum);
         self.watch.look::<M>(&*self.log, known, server.options.log_patience)?;
-        let mut source = Source { records: self.read(patience)?, wholes: Vec::new() };
+        let records = self.read(patience)?;
+        let start = M::now();
+        let mut source = Source { records, wholes: Vec::new() };
         let completed = self.assemble(first, &mut source);
         let source = Arc::new(source);
         let mut batches: Vec<Batch<M>> = Vec::new();
@@ -114,6 +117,7 @@ impl<M: Machine> Front<M> {
             last.place = Some(self.place());
             batches.push(last);
         }
+        server.progress.worked(Timed::Reading, start);
         Ok(batches)
     }
 
@@ -258,6 +262,7 @@ impl<M: Machine> Front<M> {
     /// that the last stage leaves to others. `in_flight` is the oldest label that a batch was built on
     /// that is not decided yet.
     pub fn collect(&mut self, server: &Desk<M>, maker: &mut Maker<M>, in_flight: u64) {
+        let start = M::now();
         let garbage = core::mem::take(&mut *server.garbage.lock());
         for Garbage { label, mut replaced, before, batches } in garbage {
             batches.into_iter().for_each(|batch| batch.clear_away(maker, &mut replaced));
@@ -272,5 +277,6 @@ impl<M: Machine> Front<M> {
             self.collector.free(maker, oldest);
         }
         server.progress.waits(self.collector.waiting() as u64);
+        server.progress.worked(Timed::Reading, start);
     }
 }

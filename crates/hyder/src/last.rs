@@ -18,6 +18,7 @@ use crate::judge::Judge;
 use crate::node::Tree;
 use crate::options::{Certifier, RollOptions};
 use crate::pending::Answer;
+use crate::progress::{Timed, Zones};
 use crate::record::Head;
 use crate::restore::Restored;
 use crate::rules::{Joined, Rules};
@@ -56,6 +57,7 @@ pub struct Last<M: Machine> {
     answers: Vec<Answered>,
     /// Those that are in the trees, unless they stay there.
     tombstones: Option<Tombstones>,
+    zones: Zones,
 }
 
 impl<M: Machine> Last<M> {
@@ -82,6 +84,7 @@ impl<M: Machine> Last<M> {
             ordinal: 0,
             answers: Vec::new(),
             tombstones: (!verify).then(Tombstones::default),
+            zones: Zones::default(),
         }
     }
 
@@ -153,7 +156,7 @@ impl<M: Machine> Last<M> {
     /// # Errors
     /// [`Error::Diverged`], [`Error::OutOfMemory`], [`Error::LogRefused`]: nothing is decided any more then.
     pub fn step(&mut self, server: &Desk<M>, mut batches: Vec<Batch<M>>) -> Result<(), Error> {
-        let (before, first, mut bytes) = (self.label, self.next, 0);
+        let (before, first, mut bytes, start) = (self.label, self.next, 0, M::now());
         let mut place = None;
         for batch in &mut batches {
             batch.work(|_, mut tasks| {
@@ -170,12 +173,14 @@ impl<M: Machine> Last<M> {
         if self.label > before {
             self.purge()?;
             self.publish(server, batches)?;
+            server.progress.has_judged(self.zones);
         }
         // Also after records that are none: a reader that waits for the end of the log waits for their positions.
         if self.next > first {
             server.progress.has_read(self.next, bytes);
         }
         server.answer(self.answers.drain(..));
+        server.progress.worked(Timed::Deciding, start);
         if let Some(place) = place {
             let summary = self.summary(place);
             server.captures.answer(|slot| (summary, server.published.pin(server.slot(slot))));
@@ -345,6 +350,7 @@ impl<M: Machine> Last<M> {
         item: &Item<'_, M>,
         verdict: Result<(), Refused>,
     ) -> Result<(), Error> {
+        self.zones.note(by.label.saturating_sub(item.intention.snapshot + 1));
         if let Some(tombstones) = self.tombstones.as_mut().filter(|_| verdict.is_ok()) {
             tombstones.note(item);
         }

@@ -484,3 +484,30 @@ fn an_endless_run_keeps_its_memory() {
         reader.end();
     }
 }
+
+/// What a server tells of rolling forward is what its log has.
+#[test]
+fn conflict_zones_are_those_of_the_log() {
+    let world = World::new(5);
+    let server = world.begin::<Interleaved>(None);
+    let log = world.log.server(0);
+    let zones = [0, 1, 0, 3, 2];
+    for zone in zones {
+        let label = server.head().label + 1;
+        let mut encoder = Encoder::new(label, label - 1 - zone);
+        encoder.entry(
+            0,
+            &label.to_be_bytes(),
+            true,
+            Some(Written { tombstone: false, value: b"" }),
+        );
+        log.append(&[&record(Kind::Intention, &encoder.finish())]).expect("appended");
+        server.append_and_roll(1);
+    }
+    let rolled = server.progress.rolled();
+    let count = zones.len() as u64;
+    assert_eq!((rolled.intentions, rolled.zone_total, rolled.zone_max), (count, 6, 3));
+    for time in [rolled.reading, rolled.building, rolled.deciding] {
+        assert!(!time.is_zero(), "{rolled:?}");
+    }
+}

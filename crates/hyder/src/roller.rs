@@ -9,6 +9,7 @@ use crate::last::Last;
 use crate::maker::Maker;
 use crate::opening::{Beginning, begin};
 use crate::options::ServerOptions;
+use crate::progress::Timed;
 use chiliad_api::Error;
 use chiliad_machine::Machine;
 use chiliad_machine::shared_log::SharedLog;
@@ -58,9 +59,11 @@ impl<M: Machine> Roller<M> {
         let mut batches = front.step(server, patience)?;
         let states = server.recent.all();
         let options = last.judge.options;
+        let start = M::now();
         for batch in &mut batches {
             build(batch, &mut last.judge.maker, &options, &states);
         }
+        server.progress.worked(Timed::Building, start);
         last.step(server, batches)?;
         front.collect(server, &mut last.judge.maker, u64::MAX);
         Ok(front.next() > position)

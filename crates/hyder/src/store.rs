@@ -179,6 +179,7 @@ impl<M: Machine> Store<M> for Hyder<M> {
             holds: server.holds(),
             log_lag: server.log.bounds().map_or(0, |bounds| bounds.end.saturating_sub(next)),
             blocks_waiting: server.progress.waiting(),
+            rolled: server.progress.rolled(),
             ..Stats::new(tally, &name)
         }
     }

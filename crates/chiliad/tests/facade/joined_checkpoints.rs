@@ -146,6 +146,10 @@ fn checkpoints_are_made_while_transactions_run() {
     // A checkpoint that is just being made tells of itself.
     assert!(stats.log_lag <= 1, "{stats:?}");
     assert!(stats.snapshot_oldest <= stats.epoch, "{stats:?}");
+    let rolled = stats.rolled;
+    assert!(rolled.intentions > 0 && rolled.intentions <= stats.epoch, "{rolled:?}");
+    assert!(rolled.zone_max <= rolled.zone_total, "{rolled:?}");
+    assert!([rolled.reading, rolled.building, rolled.deciding].iter().all(|it| !it.is_zero()));
     drop(db);
     assert!(place.first_record() > 1, "the log is trimmed");
     let db = place.open();
