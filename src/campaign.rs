@@ -6,11 +6,12 @@
 
 use crate::args::{CampaignFlags, check_shares_log};
 use crate::{lines, settings};
-use chiliad_driver::{faults, lies_in_directories, schemes, shares_log};
+use chiliad_driver::{SWARM, faults, lies_in_directories, schemes, shares_log};
 use chiliad_engine::Info;
 use chiliad_host::output::complain;
 use chiliad_host::{Sink, Stop, computer, interrupt};
 use chiliad_lab::{BUILD, machines};
+use chiliad_rig::TASK_CORES_MAX;
 use chiliad_rig::campaign::{Scope, WORKLOADS, run_planted, run_seeds, table};
 use serde_json::json;
 
@@ -74,6 +75,9 @@ fn not_interrupted(passed: bool) -> Result<bool, Stop> {
 
 fn chosen_schemes(flags: &CampaignFlags) -> Result<Vec<&'static str>, Stop> {
     let name = &flags.scheme;
+    if name == SWARM.name {
+        return ordered_tasks(flags);
+    }
     if name != "all" {
         let chosen =
             if flags.disk { settings::in_directory(name) } else { settings::scheme(name) }?;
@@ -91,6 +95,27 @@ fn chosen_schemes(flags: &CampaignFlags) -> Result<Vec<&'static str>, Stop> {
         (false, false) => info.has_transactions(),
     };
     Ok(schemes().iter().filter(|info| is_meant(info)).map(|info| info.name).collect())
+}
+
+/// The scheme of ordered tasks, which have small machines of their own.
+fn ordered_tasks(flags: &CampaignFlags) -> Result<Vec<&'static str>, Stop> {
+    let given = [
+        ("--disk", flags.disk),
+        ("--world", flags.world),
+        ("--servers", flags.servers.is_some()),
+        ("--interleave", flags.interleave.is_some()),
+    ];
+    let name = SWARM.name;
+    if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
+        return Err(Stop::bad(flag, format!("with --scheme {name}; accepted: with other schemes")));
+    }
+    match flags.cores.filter(|&cores| cores > TASK_CORES_MAX) {
+        Some(cores) => {
+            let problem = format!("{cores} with --scheme {name}; accepted: 1 to {TASK_CORES_MAX}");
+            Err(Stop::bad("--cores", problem))
+        }
+        None => Ok(vec![name]),
+    }
 }
 
 fn chosen_workloads(name: &str) -> Result<Vec<&'static str>, Stop> {

@@ -58,7 +58,11 @@ pub fn faults() -> Vec<&'static Fault> {
     let below =
         chiliad_storage::FAULTS.iter().chain(chiliad_machine::FAULTS).chain(chiliad_lock::FAULTS);
     let clients = chiliad_api::FAULTS.iter().chain(chiliad_hyder::FAULTS);
-    chiliad_engine::faults().chain(indexes.chain(below).chain(clients).copied()).collect()
+    let tasks = chiliad_simulator::TASK_FAULTS.iter().chain(chiliad_swarm::FAULTS);
+    let tasks = tasks.chain(chiliad_workload::tasks::FAULTS);
+    chiliad_engine::faults()
+        .chain(indexes.chain(below).chain(clients).chain(tasks).copied())
+        .collect()
 }
 
 /// Opens a native database with the tables of `workload` under the scheme `info`, in memory or with

@@ -26,5 +26,5 @@ mod ways;
 mod world;
 
 pub use crash::{CrashCase, CrashReport, Verdicts, run_crash};
-pub use tasks::{TaskCase, TaskReport};
+pub use tasks::{CORES_MAX as TASK_CORES_MAX, TaskCase, TaskReport};
 pub use world::{WorldCase, WorldReport, run_world};

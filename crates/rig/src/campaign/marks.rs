@@ -116,11 +116,38 @@ const EXPECTED_IN_WORLDS: &[&str] = &[
     "table dropped beside writers",
 ];
 
+/// On task units, whatever the workload.
+const EXPECTED_OF_TASKS: &[&str] = &[
+    "abort of eight tasks or more",
+    "canary of a later task",
+    "core taken from a later task",
+    "entry of the commit queue taken from a later task",
+    "task refused by a full queue",
+    "task waited for an entry of the commit queue",
+    "tasks came back from memory",
+    "tasks went to memory",
+];
+
+/// On task units, of workloads with graphs of fine tasks.
+const EXPECTED_OF_GRAPHS: &[&str] = &[
+    "abort of a cascade",
+    "child of the earliest task went to memory",
+    "earliest task with all the children that it may have",
+    "exception in a speculative task",
+    "slot of the log passed over",
+    "task replayed as the earliest",
+];
+
+/// The workloads with such graphs.
+const WITH_GRAPHS: [&str; 2] = ["bidding", "tpcc"];
+
 /// The cases that a campaign covers.
 #[derive(Clone, Copy, Debug)]
 pub struct Covers {
     /// All schemes.
     pub all_schemes: bool,
+    /// Ordered tasks instead of interleavings.
+    pub tasks: bool,
     /// Crashes instead of interleavings.
     pub disk: bool,
     /// Servers of one shared log, on hosts that crash.
@@ -132,6 +159,11 @@ pub struct Covers {
 /// The marks that `workload` must hit and did not, where the campaign covers all schemes.
 #[must_use]
 pub fn missing(workload: &str, hit: &BTreeSet<&'static str>, covers: &Covers) -> Vec<&'static str> {
+    if covers.tasks {
+        let graphs = if WITH_GRAPHS.contains(&workload) { EXPECTED_OF_GRAPHS } else { &[] };
+        let expected = EXPECTED_OF_TASKS.iter().chain(graphs);
+        return expected.filter(|mark| !hit.contains(*mark)).copied().collect();
+    }
     let expected = EXPECTED.iter().find(|(name, _)| *name == workload).map_or(&[][..], |e| e.1);
     let (expected, all) = match (covers.disk, covers.world) {
         (true, _) => (EXPECTED_ON_DISKS, true),

@@ -44,12 +44,15 @@ mod tests {
     use super::*;
     use crate::campaign::WORKLOADS;
 
+    fn run(case: &Ordered) -> Shown {
+        case.run().expect("the host has room")
+    }
+
     #[test]
     fn tasks_come_to_what_requests_one_after_another_do() {
         for seed in 0..6 {
             for workload in WORKLOADS {
-                let shown = Ordered { workload, seed, cores: None, plant: None }.run();
-                let shown = shown.expect("the host has room");
+                let shown = run(&Ordered { workload, seed, cores: None, plant: None });
                 assert!(shown.passed(), "{workload} of seed {seed}: {}", shown.text);
             }
         }

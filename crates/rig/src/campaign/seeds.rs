@@ -196,7 +196,8 @@ impl Found {
         text: &mut String,
     ) -> BTreeMap<&'static str, Vec<&'static str>> {
         let Scope { all_schemes, disk, world, interleave, .. } = *scope;
-        let covers = Covers { all_schemes, disk, world, interleave };
+        let tasks = scope.schemes == [SWARM.name];
+        let covers = Covers { all_schemes, tasks, disk, world, interleave };
         let mut all = BTreeMap::new();
         for &workload in &scope.workloads {
             let hit = self.marks.get(workload).cloned().unwrap_or_default();

@@ -3,12 +3,16 @@
 use chiliad_machine::Fault;
 use chiliad_simulator::description::{Cache, Description, Memory, Network, TaskUnits};
 use chiliad_simulator::{Aborts, Canary, CommitEntry, Config, Place, SetKind, TaskOptions};
+use chiliad_workload::tasks::{GraphOptions, TaskLogOptions};
 
 /// Address space of a run: reserved, not touched.
 const REGION_BYTES: usize = 8 << 30;
 
 /// Events after which a run makes no progress any more.
-const EVENTS_MAX: u64 = 50_000_000;
+const EVENTS_MAX: u64 = 4_000_000;
+
+/// Slots of a log: more than there are tasks in flight.
+const SLOTS: [usize; 2] = [1 << 11, 1 << 13];
 
 /// The most cores.
 const CORES_MAX: u64 = 16;
@@ -25,6 +29,10 @@ pub(super) struct Drawn {
     pub(super) requests: usize,
     /// Each transaction is one task, also where the workload has a graph.
     pub(super) whole: bool,
+    /// The options of a graph.
+    pub(super) graph: GraphOptions,
+    /// Numbers of bytes after which a log is cut off, times any.
+    pub(super) cuts: [u64; 2],
 }
 
 impl Drawn {
@@ -70,6 +78,12 @@ impl Drawn {
             generators: [1, 2, 8][draw(18, 3)],
             requests: [12, 24, 48][draw(19, 3)],
             whole: draw(20, 4) == 0,
+            cuts: [mix(seed ^ 1), mix(seed ^ 2)],
+            graph: GraphOptions {
+                joins: draw(21, 2) == 0,
+                task_log: (draw(22, 2) == 0)
+                    .then(|| TaskLogOptions { slots: Some(SLOTS[draw(23, SLOTS.len())]) }),
+            },
         }
     }
 

@@ -4,8 +4,10 @@
 //! machine   the chip that a seed draws: a few cores, queues of a few entries, near and far
 //! way       a workload's requests as tasks: a graph of its own, or a whole transaction each
 //! oracles   the same requests on the serial runtime, as statements, and by a client of silo
+//! drained   what a log recovers that is cut off anywhere
 //! ```
 
+mod drained;
 mod machine;
 mod oracles;
 mod way;
@@ -16,6 +18,7 @@ use chiliad_machine::tasks::Task;
 use chiliad_simulator::{Outcome, Run, TaskVerdict, Verdict};
 use chiliad_workload::WorkloadOptions;
 use chiliad_workload::tasks::first_of;
+use drained::Drained;
 use machine::Drawn;
 use oracles::{After, Base, expected};
 use std::collections::BTreeSet;
@@ -34,6 +37,9 @@ pub struct TaskCase {
     /// A planted bug.
     pub plant: Option<&'static Fault>,
 }
+
+/// The most cores of a case: there are tiles for as many.
+pub const CORES_MAX: usize = 64;
 
 /// The outcome of a case.
 #[derive(Debug, Default)]
@@ -76,14 +82,14 @@ trait Checked {
 impl<W: Way> Checked for W {
     fn check(&self, case: &TaskCase, drawn: &Drawn) -> Result<TaskReport, Failure> {
         let requests = Requests { count: drawn.requests, seed: case.seed };
-        let (outcome, after) = on_hardware(self, case, drawn, requests)?;
+        let (outcome, left) = on_hardware(self, case, drawn, requests)?;
         let mut report = TaskReport {
             marks: outcome.marks.iter().copied().collect(),
             events: outcome.events,
             hash: outcome.trace_hash,
             ..TaskReport::default()
         };
-        let Some(after) = after else {
+        let Some((after, drained)) = left else {
             let verdict = &outcome.verdict;
             let name = match verdict {
                 Verdict::Task(task) if matches!(**task, TaskVerdict::Unsound(_)) => "unsound",
@@ -107,6 +113,9 @@ impl<W: Way> Checked for W {
                 report.wrong.push(("other memory", format!("{difference}, by {oracle}")));
             }
         }
+        if let Some(wrong) = drained.check(self, drawn, requests)? {
+            report.wrong.push(("other rows recovered", wrong));
+        }
         if let Some(failed) = after.failed {
             report.wrong.push(("consistency", failed));
         }
@@ -120,16 +129,28 @@ fn on_hardware<W: Way>(
     case: &TaskCase,
     drawn: &Drawn,
     requests: Requests,
-) -> Result<(Outcome, Option<After>), Failure> {
+) -> Result<(Outcome, Option<(After, Drained)>), Failure> {
     let refused = |refused: chiliad_simulator::NoMemory| Failure::Host(refused.to_string());
     let mut run = Run::try_new(drawn.config(case.seed, case.plant)).map_err(refused)?;
     let base = run.outside(|| Base::swarm(way.workload()))?;
     let clients = way.clients(&base.tables, requests);
     let Base { store: mut swarm, tables } = base;
-    let bodies = run.outside(|| swarm.bodies(way.graph(&clients)));
+    let bodies = run.outside(|| swarm.bodies(way.graph(&clients, &drawn.graph)));
     let bodies = bodies.map_err(Failure::doing("making the program of tasks"))?;
     let tasks: Vec<Task> = first_of(requests.count as u64, drawn.generators);
-    let outcome = run.go_tasks(drawn.cores, bodies.pool(), &bodies, &tasks, drawn.options);
+    let mut drained = Drained::default();
+    let mut drain = |passed| {
+        if let Some(log) = W::log(bodies.graph()) {
+            drained.take(passed, |target| bodies.drain(log, passed, target));
+        }
+    };
+    let outcome = run.go_tasks_beside(
+        drawn.cores,
+        bodies.pool(),
+        (&bodies, &tasks),
+        drawn.options,
+        &mut |passed| drain(passed.timestamp),
+    );
     if !outcome.verdict.is_completed() {
         // Left in pieces.
         forget(bodies);
@@ -137,6 +158,7 @@ fn on_hardware<W: Way>(
         forget(swarm);
         return Ok((outcome, None));
     }
+    run.outside(|| drain(u64::MAX));
     let answers = run.outside(move || {
         (0..requests.count).map(|request| W::answer(bodies.graph(), request)).collect()
     });
@@ -145,5 +167,5 @@ fn on_hardware<W: Way>(
         drop(swarm);
         after
     })?;
-    Ok((outcome, Some(after)))
+    Ok((outcome, Some((after, drained))))
 }

@@ -14,7 +14,7 @@ use chiliad_machine::tasks::{Serial, Ties};
 use chiliad_simulator::{Config, Run, Sim};
 use chiliad_swarm::Swarm;
 use chiliad_workload::AnyWorkload;
-use chiliad_workload::tasks::first_of;
+use chiliad_workload::tasks::{GraphOptions, TaskLogOptions, first_of};
 
 /// The seed that rows are made up from.
 const LOADED_SEED: u64 = 1;
@@ -57,7 +57,7 @@ fn load(
 }
 
 /// The rows of a table, by key.
-type Rows = Vec<(Vec<u8>, Vec<u8>)>;
+pub(super) type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// What a run of requests leaves.
 pub(super) struct After {
@@ -76,12 +76,7 @@ impl After {
         tables: &[TableId],
         answers: Vec<Option<u64>>,
     ) -> core::result::Result<Self, Failure> {
-        let specs = workload.tables();
-        let rows = specs.iter().zip(tables).map(|(spec, &table)| {
-            let rows = swarm.rows(table)?;
-            Ok((spec.name.clone(), rows))
-        });
-        let rows: Result<_> = rows.collect();
+        let rows = all_rows(workload, swarm, tables);
         let rows = rows.map_err(Failure::doing("reading the rows"))?;
         let failed = conditions(workload, swarm, tables);
         let failed = failed.map_err(Failure::doing("checking conditions"))?;
@@ -102,6 +97,17 @@ impl After {
             Some(format!("row {at} of {name} is {found:x?}, not {meant:x?}"))
         })
     }
+}
+
+/// The rows of a workload's tables in SwarmDB.
+pub(super) fn all_rows(
+    workload: &dyn AnyWorkload,
+    swarm: &Swarm<Sim>,
+    tables: &[TableId],
+) -> Result<Vec<(String, Rows)>> {
+    let specs = workload.tables();
+    let rows = |(spec, table): (&TableSpec, &TableId)| Ok((spec.name.clone(), swarm.rows(*table)?));
+    specs.iter().zip(tables).map(rows).collect()
 }
 
 /// The conditions of a workload that do not hold, in words.
@@ -161,7 +167,10 @@ fn by_serial<W: Way>(
 ) -> core::result::Result<(u64, After), Failure> {
     let Base { store: mut swarm, tables } = Base::swarm(way.workload())?;
     let clients = way.clients(&tables, requests);
-    let bodies = swarm.bodies(way.graph(&clients));
+    // Nobody drains: the log has room for all of it.
+    let task_log = drawn.graph.task_log.map(|_| TaskLogOptions { slots: None });
+    let options = GraphOptions { task_log, ..drawn.graph };
+    let bodies = swarm.bodies(way.graph(&clients, &options));
     let bodies = bodies.map_err(Failure::doing("making the program of tasks"))?;
     let serial = Serial::<Sim>::new(bodies.pool(), Ties::Drawn(requests.seed));
     let ran = serial.run(&bodies, first_of(requests.count as u64, drawn.generators));
@@ -174,7 +183,7 @@ fn by_serial<W: Way>(
 fn by_statements<W: Way>(way: &W, requests: Requests) -> core::result::Result<After, Failure> {
     let Base { store: swarm, tables } = Base::swarm(way.workload())?;
     let mut session = swarm.session().map_err(Failure::doing("beginning a session"))?;
-    let answers = execute(way, &mut *session, &tables, requests);
+    let answers = execute(way, &mut *session, &tables, requests, requests.count);
     drop(session);
     let answers = answers.map_err(Failure::doing("executing the requests one after another"))?;
     After::of_swarm(way.workload(), &swarm, &tables, answers)
@@ -186,7 +195,7 @@ fn by_silo<W: Way>(way: &W, requests: Requests) -> Result<After> {
     let ordered = |spec| TableSpec { index: IndexKind::Ordered, ..spec };
     let tables = load(&*silo, way.workload(), ordered)?;
     let mut session = silo.session()?;
-    let answers = execute(way, &mut *session, &tables, requests)?;
+    let answers = execute(way, &mut *session, &tables, requests, requests.count)?;
     let specs = way.workload().tables();
     let mut rows = Vec::new();
     for (spec, &table) in specs.iter().zip(&tables) {
@@ -200,12 +209,13 @@ fn by_silo<W: Way>(way: &W, requests: Requests) -> Result<After> {
     Ok(After { rows, answers, failed: None })
 }
 
-/// Runs the requests one after another, as statements: what they answer.
-fn execute<W: Way>(
+/// Runs the first so many requests one after another, as statements: what they answer.
+pub(super) fn execute<W: Way>(
     way: &W,
     session: &mut dyn Session<Sim>,
     tables: &[TableId],
     requests: Requests,
+    first: usize,
 ) -> Result<Vec<Option<u64>>> {
     let mut clients = way.clients(tables, requests);
     let run = |request| {
@@ -220,5 +230,5 @@ fn execute<W: Way>(
             Err(error) => Err(error),
         }
     };
-    (0..requests.count).map(run).collect()
+    (0..first).map(run).collect()
 }

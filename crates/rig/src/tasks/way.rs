@@ -5,10 +5,10 @@ use chiliad_api::{Result, TableId, Transaction};
 use chiliad_driver::Failure;
 use chiliad_machine::tasks::Serial;
 use chiliad_simulator::{Hardware, Sim};
-use chiliad_swarm::Graph;
+use chiliad_swarm::{Graph, TaskLog};
 use chiliad_workload::bidding::tasks::BiddingTasks;
 use chiliad_workload::bidding::{self, Bidding};
-use chiliad_workload::tasks::{Answer, FirstRequests, OneTask, execute};
+use chiliad_workload::tasks::{Answer, FirstRequests, GraphOptions, OneTask, execute};
 use chiliad_workload::tpcc::tasks::TpccTasks;
 use chiliad_workload::tpcc::{self, Tpcc};
 use chiliad_workload::{AnyWorkload, ClientId, Workload, WorkloadOptions};
@@ -29,8 +29,11 @@ pub(super) trait Way {
     /// So many clients of a database with these tables.
     fn clients(&self, tables: &[TableId], requests: Requests) -> Self::Clients;
 
-    /// One transaction for each client.
-    fn graph<'c>(&'c self, clients: &'c Self::Clients) -> Self::Tasks<'c>;
+    /// One transaction for each client, as these options say.
+    fn graph<'c>(&'c self, clients: &'c Self::Clients, options: &GraphOptions) -> Self::Tasks<'c>;
+
+    /// What the transactions of a graph have written, if it logs that.
+    fn log<'t>(graph: &'t Self::Tasks<'_>) -> Option<&'t TaskLog<Sim>>;
 
     /// The answer to a request whose tasks have finished; `None` where it was rolled back.
     fn answer(graph: &Self::Tasks<'_>, request: usize) -> Option<u64>;
@@ -93,8 +96,16 @@ impl Way for Tpcc {
         clients_of(self, tables, requests)
     }
 
-    fn graph<'c>(&'c self, clients: &'c Self::Clients) -> TpccTasks<'c, Sim> {
-        TpccTasks::new(clients)
+    fn graph<'c>(
+        &'c self,
+        clients: &'c Self::Clients,
+        options: &GraphOptions,
+    ) -> TpccTasks<'c, Sim> {
+        TpccTasks::with(clients, options)
+    }
+
+    fn log<'t>(graph: &'t TpccTasks<'_, Sim>) -> Option<&'t TaskLog<Sim>> {
+        graph.log()
     }
 
     fn answer(graph: &TpccTasks<'_, Sim>, request: usize) -> Option<u64> {
@@ -124,8 +135,16 @@ impl Way for Bidding {
         clients_of(self, tables, requests)
     }
 
-    fn graph<'c>(&'c self, clients: &'c Self::Clients) -> BiddingTasks<'c, Sim> {
-        BiddingTasks::new(clients)
+    fn graph<'c>(
+        &'c self,
+        clients: &'c Self::Clients,
+        options: &GraphOptions,
+    ) -> BiddingTasks<'c, Sim> {
+        BiddingTasks::with(clients, options)
+    }
+
+    fn log<'t>(graph: &'t BiddingTasks<'_, Sim>) -> Option<&'t TaskLog<Sim>> {
+        graph.log()
     }
 
     fn answer(graph: &BiddingTasks<'_, Sim>, request: usize) -> Option<u64> {
@@ -175,8 +194,12 @@ impl Way for Whole {
         Recipe { tables: tables.to_vec(), requests }
     }
 
-    fn graph<'c>(&'c self, clients: &'c Recipe) -> OneTask<'c> {
+    fn graph<'c>(&'c self, clients: &'c Recipe, _options: &GraphOptions) -> OneTask<'c> {
         OneTask::new(self.first(clients.requests), &clients.tables)
+    }
+
+    fn log<'t>(_graph: &'t OneTask<'_>) -> Option<&'t TaskLog<Sim>> {
+        None
     }
 
     fn answer(graph: &OneTask<'_>, request: usize) -> Option<u64> {

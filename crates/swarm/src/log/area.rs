@@ -10,9 +10,6 @@ use crate::{Link, Word};
 use chiliad_machine::tasks::{FunctionId, Task, Tasks};
 use chiliad_machine::{Array, Line, Link as _, Machine, Ordering, Tagged, Word as _};
 
-/// Slots that an entry may lie in, from that of its hash on.
-const PROBES: usize = 8;
-
 /// The log of so many transactions.
 pub struct TaskLog<M: Machine> {
     pub(super) slots: Array<M, Line<Slot<M>>>,
@@ -33,7 +30,8 @@ pub(super) struct Slot<M: Machine> {
 }
 
 impl<M: Machine> TaskLog<M> {
-    /// An empty log of transactions with `range` timestamps each, whose graph runs [`TaskLog::put`] as `function`.
+    /// An empty log of transactions with `range` timestamps each, whose graph runs [`TaskLog::put`] as `function`. Slots must be
+    /// more than entries that are made and not drained: where somebody drains, more than tasks in flight.
     ///
     /// # Panics
     /// When `slots` is no power of two, or there is no memory for them.
@@ -76,21 +74,22 @@ impl<M: Machine> TaskLog<M> {
         view.enqueue(self.function, last, &[last], None);
     }
 
-    /// The body of a task that puts an entry into its slot. Where there is none it runs again when it is the earliest: what
-    /// was before it can have been drained then.
+    /// The body of a task that puts an entry into its slot. Where none is free it runs again when it is the earliest: what was
+    /// before it can have been drained then.
     pub fn put<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
         let timestamp = task.word(0);
         let entry = self.made(view, timestamp).0.load(Ordering::Relaxed);
         let first = hash(timestamp);
-        for slot in (first..).take(PROBES) {
-            let Line(slot) = self.slots.get(slot % self.slots.count());
+        let slots = self.slots.count();
+        for slot in 0..slots {
+            let Line(slot) = self.slots.get((first + slot) % slots);
             if slot.taken.load(Ordering::Relaxed) == 0 {
                 slot.entry.store(entry, Ordering::Relaxed);
                 slot.taken.store(timestamp + 1, Ordering::Relaxed);
                 return;
             }
+            M::mark("slot of the log passed over");
         }
-        M::mark("no slot of the log was free");
         view.trap("no slot of the log is free");
     }
 
