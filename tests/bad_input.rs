@@ -484,7 +484,10 @@ fn ordered_tasks_need_task_units_and_a_graph() {
         &["--scheme", "task units", "simulate --machine swarm-64"],
     );
     refused("simulate tpcc --scheme swarm", &["--machine", "thousand-cores", "swarm-64"]);
-    refused(&format!("simulate ycsb {on} --tasks fine"), &["--tasks", "graph", "tpcc, bidding"]);
+    refused(
+        &format!("simulate ycsb {on} --tasks fine"),
+        &["--tasks", "graph", "tpcc, bidding, tpce"],
+    );
     refused(&format!("simulate tpcc {on} --tasks three"), &["--tasks", "three", "one, fine"]);
     refused("simulate tpcc --allocator ideal --schedule random", &["--allocator", "ideal"]);
     refused("bench tpcc --allocator ideal", &["--allocator", "ideal"]);

@@ -74,7 +74,10 @@ pub fn is_ordered(scheme: &Info) -> bool {
 /// Whether there is a graph of tasks for this workload.
 #[must_use]
 pub fn has_graph(workload: &WorkloadOptions) -> bool {
-    matches!(workload, WorkloadOptions::Tpcc(_) | WorkloadOptions::Bidding(_))
+    matches!(
+        workload,
+        WorkloadOptions::Tpcc(_) | WorkloadOptions::Bidding(_) | WorkloadOptions::Tpce(_)
+    )
 }
 
 /// The name of a workload, and those of its kinds of transaction.

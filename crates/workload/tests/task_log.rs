@@ -140,7 +140,11 @@ fn crash_anywhere<W: Workload>(workload: &W, logged: &Logged, drained: &[Drained
 }
 
 fn options(joins: bool, slots: usize) -> GraphOptions {
-    GraphOptions { joins, task_log: Some(TaskLogOptions { slots: Some(slots) }) }
+    GraphOptions {
+        joins,
+        task_log: Some(TaskLogOptions { slots: Some(slots) }),
+        ..GraphOptions::default()
+    }
 }
 
 fn tpcc(logged: &Logged, mix: Mix, step: usize) {

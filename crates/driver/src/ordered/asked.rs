@@ -10,6 +10,7 @@ use chiliad_swarm::{Graph, View};
 use chiliad_workload::bidding::{Bidding, tasks::BiddingTasks};
 use chiliad_workload::tasks::{Answer, FirstRequests, OneTask, execute};
 use chiliad_workload::tpcc::{Tpcc, tasks::TpccTasks};
+use chiliad_workload::tpce::{Tpce, tasks::TpceTasks};
 use chiliad_workload::{AnyWorkload, Workload, WorkloadOptions};
 use std::sync::Arc;
 
@@ -53,6 +54,7 @@ pub(super) trait Asked {
 pub(super) enum Formed {
     Tpcc(Tpcc),
     Bidding(Bidding),
+    Tpce(Tpce),
     /// Each transaction is a task.
     One(Arc<dyn AnyWorkload>),
 }
@@ -73,6 +75,9 @@ impl Formed {
             (Form::Fine, WorkloadOptions::Bidding(options)) => {
                 Bidding::new(options.clone()).map(Self::Bidding).map_err(refused)
             }
+            (Form::Fine, WorkloadOptions::Tpce(options)) => {
+                Tpce::new(options.clone()).map(Self::Tpce).map_err(refused)
+            }
             (Form::Fine, _) => Err(Failure::Host("a workload without a graph of tasks".into())),
         }
     }
@@ -82,6 +87,7 @@ impl Formed {
         match self {
             Self::Tpcc(workload) => workload,
             Self::Bidding(workload) => workload,
+            Self::Tpce(workload) => workload,
             Self::One(workload) => &**workload,
         }
     }
@@ -93,6 +99,7 @@ impl Formed {
         match self {
             Self::Tpcc(workload) => Box::new(Drawn::new(workload, requests, kinds, tables)),
             Self::Bidding(workload) => Box::new(Drawn::new(workload, requests, kinds, tables)),
+            Self::Tpce(workload) => Box::new(Drawn::new(workload, requests, kinds, tables)),
             Self::One(_) => Box::new(OneByOne { requests, kinds, tables: tables.to_vec() }),
         }
     }
@@ -247,5 +254,25 @@ impl OwnGraph for Bidding {
     fn shown(client: &Self::Client) -> u64 {
         let shown = client.shown();
         u64::from(shown.number) << 32 | u64::from(shown.highest)
+    }
+}
+
+impl<T: Tasks> Answering<T> for TpceTasks<'_, T::Machine> {
+    fn answered(&self, request: usize) -> Option<Answer> {
+        self.shown(request).map(told)
+    }
+}
+
+impl OwnGraph for Tpce {
+    fn on_hardware(clients: &[Self::Client]) -> Box<dyn Answering<Hardware> + '_> {
+        Box::new(TpceTasks::<Sim>::new(clients))
+    }
+
+    fn serially<'s>(clients: &[Self::Client]) -> Box<dyn Answering<Serial<'s, Plain>> + '_> {
+        Box::new(TpceTasks::<Plain>::new(clients))
+    }
+
+    fn shown(client: &Self::Client) -> u64 {
+        client.shown()
     }
 }

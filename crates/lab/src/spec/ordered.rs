@@ -22,7 +22,7 @@ impl RunSpec {
         } else if self.ordered.form == Some(Form::Fine) && !has_graph(&self.workload) {
             (
                 "--tasks",
-                "fine with a workload that has no graph; accepted: one, or with tpcc, bidding"
+                "fine with a workload that has no graph; accepted: one, or with tpcc, bidding, tpce"
                     .into(),
             )
         } else if plan.clients != plan.cores {
