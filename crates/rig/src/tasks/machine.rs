@@ -83,6 +83,7 @@ impl Drawn {
                 joins: draw(21, 2) == 0,
                 task_log: (draw(22, 2) == 0)
                     .then(|| TaskLogOptions { slots: Some(SLOTS[draw(23, SLOTS.len())]) }),
+                ..GraphOptions::default()
             },
         }
     }
