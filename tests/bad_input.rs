@@ -486,18 +486,32 @@ fn ordered_tasks_need_task_units_and_a_graph() {
     refused("simulate tpcc --scheme swarm", &["--machine", "thousand-cores", "swarm-64"]);
     refused(
         &format!("simulate ycsb {on} --tasks fine"),
-        &["--tasks", "graph", "tpcc, bidding, tpce"],
+        &["--tasks", "graph", "tpcc, tpce, bidding"],
     );
     refused(&format!("simulate tpcc {on} --tasks three"), &["--tasks", "three", "one, fine"]);
     refused("simulate tpcc --allocator ideal --schedule random", &["--allocator", "ideal"]);
     refused("bench tpcc --allocator ideal", &["--allocator", "ideal"]);
+    refused(&format!("simulate tpcc {on} --task-queue 0"), &["--task-queue", "0", "1 to 1024"]);
+    refused(&format!("simulate tpcc {on} --task-queue 1"), &["--task-queue", "4 entries a tile"]);
+    refused(&format!("simulate tpcc {on} --commit-queue 32"), &["--commit-queue", "132", "128"]);
+    refused(&format!("simulate tpcc {on} --gvt-period 0"), &["--gvt-period", "0"]);
+    refused(&format!("simulate tpce {on} --scan-partitions 0"), &["--scan-partitions", "1 to 64"]);
+    refused(&format!("simulate tpcc {on} --scan-partitions 4"), &["--scan-partitions", "tpce"]);
+    refused(&format!("simulate tpce {on} --task-log yes"), &["--task-log", "tpcc or bidding"]);
+    refused(&format!("simulate tpcc {on} --tasks one --joins yes"), &["--joins", "--tasks fine"]);
     for flag in [
         "--tasks one",
+        "--joins yes",
+        "--scan-partitions 4",
+        "--task-log yes",
         "--sets precise",
         "--aborts all",
         "--place hint",
         "--canary line",
         "--commit-entry dequeue",
+        "--task-queue 32",
+        "--commit-queue 8",
+        "--gvt-period 100",
     ] {
         let name = flag.split(' ').next().expect("a name");
         refused(&format!("simulate tpcc --machine swarm-64 {flag}"), &[name, "silo", "swarm"]);

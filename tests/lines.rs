@@ -122,6 +122,13 @@ fn simulated_runs_of_the_same_rows_share_a_database() {
     other("simulate ycsb --cores 2 --records 1000");
     other("simulate ycsb --cores 2 --verify");
     other("simulate ycsb --cores 2 --machine xeon-32");
+    let tasks = "simulate tpcc --machine swarm-64 --scheme swarm --warehouses 2";
+    for flags in
+        ["--cores 8 --tasks one --sets precise", "--gvt-period 400 --task-queue 16", "--mix np"]
+    {
+        assert_eq!(database(tasks), database(&format!("{tasks} {flags}")), "{flags}");
+    }
+    assert!(database(tasks).is_some() && database(tasks) != database(&tasks.replace("s 2", "s 3")));
     let partitioned = |count: u32| {
         database(&format!("simulate ycsb --cores 2 --scheme h-store --partitions {count}"))
     };

@@ -384,6 +384,27 @@ fn who_draws_by_the_clock_is_as_young_as_who_counts() {
     }
 }
 
+/// Points of a sweep are copies of one loaded database, and each is what it is alone.
+#[test]
+fn ordered_tasks_of_a_sweep_share_a_database() {
+    let line = "simulate bidding --scale micro --duration 10us --warmup 2us --machine swarm-64 --scheme swarm";
+    let together = swept(&format!("{line} --sweep cores=4,8"));
+    for (cores, point) in [4, 8].into_iter().zip(together) {
+        let alone = without_host(result(&format!("{line} --cores {cores}")));
+        assert_eq!(point, alone, "{cores} cores");
+    }
+}
+
+/// Memory at the price of tasks' changes the time of other schemes, and nothing else.
+#[test]
+fn ideal_memory_is_cheaper() {
+    let line = "simulate tpcc --scale micro --warehouses 2 --machine swarm-64 --cores 4 --duration 300us --warmup 50us";
+    let rate = |line: &str| result(line)["throughput_tps"].as_f64().expect("a rate");
+    let ideal = format!("{line} --allocator ideal");
+    assert!(rate(&ideal) > rate(line), "{} and {}", rate(&ideal), rate(line));
+    assert_eq!(result(&ideal)["options"]["allocator"], "ideal");
+}
+
 /// Transactions as ordered tasks, on task units: what commits is what the requests leave one after another.
 #[test]
 fn ordered_tasks_run_on_task_units() {

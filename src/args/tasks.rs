@@ -5,7 +5,8 @@ use chiliad_engine::Info;
 use chiliad_host::Stop;
 use chiliad_lab::spec::Units;
 use chiliad_simulator::{Aborts, Canary, CommitEntry, Place, SetKind, TaskOptions};
-use chiliad_words::value::{Words, choice, small};
+use chiliad_words::value::{Words, choice, small, yes_no};
+use chiliad_workload::tasks::{GraphOptions, SCAN_PARTITIONS_MAX, TaskLogOptions};
 use clap::Args;
 
 /// What ordered tasks have; of other schemes nobody may say it.
@@ -15,6 +16,16 @@ pub struct TaskFlags {
     /// [default: fine where it has].
     #[arg(long, value_name = "FORM", value_parser = choice(FORMS))]
     pub tasks: Option<Form>,
+    /// Steps that several others lead to are begun by the last of them under swarm, as a counter tells, instead of by one
+    /// of them, ahead of its turn [default: no].
+    #[arg(long, value_name = "YES|NO", value_parser = yes_no())]
+    pub joins: Option<bool>,
+    /// Tasks that a scan of tpce is divided into under swarm, 1 to 64 [default: 4].
+    #[arg(long, value_name = "K", value_parser = small(1, SCAN_PARTITIONS_MAX))]
+    pub scan_partitions: Option<u32>,
+    /// What tasks of tpcc and bidding write is logged under swarm, by tasks of their own [default: no].
+    #[arg(long, value_name = "YES|NO", value_parser = yes_no())]
+    pub task_log: Option<bool>,
     /// How the lines are kept under swarm that a task has accessed [default: bloom].
     #[arg(long, value_name = "KIND", value_parser = choice(SETS))]
     pub sets: Option<SetKind>,
@@ -84,6 +95,9 @@ impl TaskFlags {
     pub fn options(&self, scheme: &Info) -> Result<OrderedOptions, Stop> {
         let given = [
             ("--tasks", self.tasks.is_some()),
+            ("--joins", self.joins.is_some()),
+            ("--scan-partitions", self.scan_partitions.is_some()),
+            ("--task-log", self.task_log.is_some()),
             ("--sets", self.sets.is_some()),
             ("--aborts", self.aborts.is_some()),
             ("--place", self.place.is_some()),
@@ -108,6 +122,11 @@ impl TaskFlags {
             commit_entry: self.commit_entry.unwrap_or(base.commit_entry),
             ..base
         };
-        Ok(OrderedOptions { form: self.tasks, units })
+        let graph = GraphOptions {
+            joins: self.joins == Some(true),
+            scan_partitions: self.scan_partitions,
+            task_log: (self.task_log == Some(true)).then_some(TaskLogOptions { slots: None }),
+        };
+        Ok(OrderedOptions { form: self.tasks, graph, units })
     }
 }

@@ -16,11 +16,11 @@ mod window;
 use super::simulated::ticks;
 use super::target::conditions;
 use super::{Failure, Idle, Length, SimulatedPlan, SimulatedReport, Tally};
-use asked::Formed;
-use chiliad_api::{Info, Store};
+use asked::{Asked, Formed};
+use chiliad_api::{Info, Store, TableId};
 use chiliad_simulator::fork::{Heard, in_children};
 use chiliad_simulator::{Outcome, TaskOptions};
-use chiliad_workload::tasks::{RANGE, ROOT, first_of};
+use chiliad_workload::tasks::{GraphOptions, RANGE, ROOT, first_of};
 use chiliad_workload::{Condition, WorkloadOptions};
 use oracle::After;
 use std::convert::Infallible;
@@ -53,6 +53,8 @@ pub enum Form {
 pub struct OrderedOptions {
     /// The form that they have; `None`: fine where the workload has a graph.
     pub form: Option<Form>,
+    /// How graphs make tasks of transactions.
+    pub graph: GraphOptions,
     /// How the task units work.
     pub units: TaskOptions,
 }
@@ -74,10 +76,8 @@ pub fn is_ordered(scheme: &Info) -> bool {
 /// Whether there is a graph of tasks for this workload.
 #[must_use]
 pub fn has_graph(workload: &WorkloadOptions) -> bool {
-    matches!(
-        workload,
-        WorkloadOptions::Tpcc(_) | WorkloadOptions::Bidding(_) | WorkloadOptions::Tpce(_)
-    )
+    use WorkloadOptions::{Bidding, Tpcc, Tpce};
+    matches!(workload, Tpcc(_) | Tpce(_) | Bidding(_))
 }
 
 /// The name of a workload, and those of its kinds of transaction.
@@ -109,7 +109,7 @@ pub fn run_tasks(
     mut reload: impl FnMut() -> Result<LoadedTasks, Failure>,
 ) -> Result<SimulatedReport, Failure> {
     let formed = Formed::new(workload, options.form(workload))?;
-    let mut requests = Requests { count: 0, plan, formed: &formed, units: options.units };
+    let mut requests = Requests { count: 0, plan, formed: &formed, options };
     (requests.count, loaded) = match plan.plan.length {
         Length::Transactions(count) if plan.plan.warmup.is_zero() => (count as usize, loaded),
         _ => requests.estimated(loaded),
@@ -132,7 +132,7 @@ struct Requests<'p> {
     count: usize,
     plan: &'p SimulatedPlan,
     formed: &'p Formed,
-    units: TaskOptions,
+    options: &'p OrderedOptions,
 }
 
 /// The outcome of a run of requests.
@@ -183,17 +183,22 @@ impl Requests<'_> {
         (cycles.map_or(self.count, |cycles| self.more(cycles)), loaded)
     }
 
+    /// The requests, on a database whose tables have these numbers.
+    fn ask(&self, tables: &[TableId]) -> Box<dyn Asked + '_> {
+        self.formed.ask(tables, (self.count, self.plan.plan.seed), self.options.graph)
+    }
+
     /// Runs the tasks, and looks at conditions and rows afterwards where that `is_checked`.
     fn run(&self, mut loaded: LoadedTasks, is_checked: bool) -> Result<Ran, Failure> {
         let (plan, load_seconds) = (&self.plan.plan, loaded.seconds);
         let run = &mut loaded.run;
         run.reconfigure(self.plan.config.clone());
-        let asked = self.formed.ask(&loaded.tables, self.count, plan.seed);
+        let asked = self.ask(&loaded.tables);
         let mut swarm = loaded.swarm.take().expect("it goes with the run that it was loaded for");
         let bodies = run.outside(|| swarm.bodies(asked.on_hardware()));
         let bodies = bodies.map_err(Failure::doing("making the program of tasks"))?;
         let tasks = first_of(self.count as u64, GENERATORS);
-        let units = TaskOptions { watched: Some(ROOT), ..self.units };
+        let units = TaskOptions { watched: Some(ROOT), ..self.options.units };
         let started = Instant::now();
         let outcome = run.go_tasks(plan.cores, bodies.pool(), &bodies, &tasks, units);
         let mut ran = Ran {
@@ -262,9 +267,7 @@ impl Requests<'_> {
             tally.time(kind, (ns / u128::from(self.plan.config.ticks_per_second())) as u64);
         }
         let differences = match &ran.after {
-            Some(after) if ran.conditions.is_some() => {
-                oracle::differences(self.formed, (self.count, self.plan.plan.seed), after)?
-            }
+            Some(after) if ran.conditions.is_some() => oracle::differences(self, after)?,
             _ => Vec::new(),
         };
         let counts = window.counts(&ran.outcome);

@@ -8,7 +8,7 @@ use chiliad_machine::tasks::{FunctionId, Serial, Task, Tasks};
 use chiliad_simulator::{Hardware, Sim};
 use chiliad_swarm::{Graph, View};
 use chiliad_workload::bidding::{Bidding, tasks::BiddingTasks};
-use chiliad_workload::tasks::{Answer, FirstRequests, OneTask, execute};
+use chiliad_workload::tasks::{Answer, FirstRequests, GraphOptions, OneTask, execute};
 use chiliad_workload::tpcc::{Tpcc, tasks::TpccTasks};
 use chiliad_workload::tpce::{Tpce, tasks::TpceTasks};
 use chiliad_workload::{AnyWorkload, Workload, WorkloadOptions};
@@ -53,8 +53,8 @@ pub(super) trait Asked {
 /// A workload, and the form that its transactions have as tasks.
 pub(super) enum Formed {
     Tpcc(Tpcc),
-    Bidding(Bidding),
     Tpce(Tpce),
+    Bidding(Bidding),
     /// Each transaction is a task.
     One(Arc<dyn AnyWorkload>),
 }
@@ -72,11 +72,11 @@ impl Formed {
             (Form::Fine, WorkloadOptions::Tpcc(options)) => {
                 Tpcc::new(options.clone()).map(Self::Tpcc).map_err(refused)
             }
-            (Form::Fine, WorkloadOptions::Bidding(options)) => {
-                Bidding::new(options.clone()).map(Self::Bidding).map_err(refused)
-            }
             (Form::Fine, WorkloadOptions::Tpce(options)) => {
                 Tpce::new(options.clone()).map(Self::Tpce).map_err(refused)
+            }
+            (Form::Fine, WorkloadOptions::Bidding(options)) => {
+                Bidding::new(options.clone()).map(Self::Bidding).map_err(refused)
             }
             (Form::Fine, _) => Err(Failure::Host("a workload without a graph of tasks".into())),
         }
@@ -86,29 +86,43 @@ impl Formed {
     pub(super) fn workload(&self) -> &dyn AnyWorkload {
         match self {
             Self::Tpcc(workload) => workload,
-            Self::Bidding(workload) => workload,
             Self::Tpce(workload) => workload,
+            Self::Bidding(workload) => workload,
             Self::One(workload) => &**workload,
         }
     }
 
-    /// So many requests of this seed, on a database whose tables have these numbers.
-    pub(super) fn ask(&self, tables: &[TableId], count: usize, seed: u64) -> Box<dyn Asked + '_> {
+    /// So many requests of this seed, on a database whose tables have these numbers; `graph` says how they become tasks.
+    pub(super) fn ask(
+        &self,
+        tables: &[TableId],
+        (count, seed): (usize, u64),
+        graph: GraphOptions,
+    ) -> Box<dyn Asked + '_> {
         let requests = FirstRequests { workload: self.workload(), count, seed };
         let kinds = (0..count).map(|request| requests.client(tables, request).1.kind).collect();
+        let known = Known { requests, kinds, graph };
         match self {
-            Self::Tpcc(workload) => Box::new(Drawn::new(workload, requests, kinds, tables)),
-            Self::Bidding(workload) => Box::new(Drawn::new(workload, requests, kinds, tables)),
-            Self::Tpce(workload) => Box::new(Drawn::new(workload, requests, kinds, tables)),
-            Self::One(_) => Box::new(OneByOne { requests, kinds, tables: tables.to_vec() }),
+            Self::Tpcc(workload) => Box::new(Drawn::new(workload, known, tables)),
+            Self::Tpce(workload) => Box::new(Drawn::new(workload, known, tables)),
+            Self::Bidding(workload) => Box::new(Drawn::new(workload, known, tables)),
+            Self::One(_) => Box::new(OneByOne { known, tables: tables.to_vec() }),
         }
     }
 }
 
+/// What is known of requests before they run.
+struct Known<'w> {
+    requests: FirstRequests<'w>,
+    /// By request.
+    kinds: Vec<usize>,
+    /// How they become tasks.
+    graph: GraphOptions,
+}
+
 /// Requests whose transactions are a task each.
 struct OneByOne<'w> {
-    requests: FirstRequests<'w>,
-    kinds: Vec<usize>,
+    known: Known<'w>,
     tables: Vec<TableId>,
 }
 
@@ -120,15 +134,15 @@ impl<T: Tasks> Answering<T> for OneTask<'_> {
 
 impl Asked for OneByOne<'_> {
     fn kinds(&self) -> &[usize] {
-        &self.kinds
+        &self.known.kinds
     }
 
     fn on_hardware(&self) -> Box<dyn Answering<Hardware> + '_> {
-        Box::new(OneTask::new(self.requests, &self.tables))
+        Box::new(OneTask::new(self.known.requests, &self.tables))
     }
 
     fn serially<'s>(&self) -> Box<dyn Answering<Serial<'s, Plain>> + '_> {
-        Box::new(OneTask::new(self.requests, &self.tables))
+        Box::new(OneTask::new(self.known.requests, &self.tables))
     }
 
     fn execute(
@@ -137,17 +151,23 @@ impl Asked for OneByOne<'_> {
         request: usize,
         tx: &mut dyn Transaction,
     ) -> Result<Answer> {
-        execute(&mut *self.requests.client(tables, request).0, tx)
+        execute(&mut *self.known.requests.client(tables, request).0, tx)
     }
 }
 
 /// A workload that has a graph of its own.
 trait OwnGraph: Workload {
     /// The graph for the simulated hardware, of the requests that clients have in hand.
-    fn on_hardware(clients: &[Self::Client]) -> Box<dyn Answering<Hardware> + '_>;
+    fn on_hardware<'c>(
+        clients: &'c [Self::Client],
+        graph: &GraphOptions,
+    ) -> Box<dyn Answering<Hardware> + 'c>;
 
     /// The graph for the serial runtime.
-    fn serially<'s>(clients: &[Self::Client]) -> Box<dyn Answering<Serial<'s, Plain>> + '_>;
+    fn serially<'c, 's>(
+        clients: &'c [Self::Client],
+        graph: &GraphOptions,
+    ) -> Box<dyn Answering<Serial<'s, Plain>> + 'c>;
 
     /// The answer to the request that a client has executed, as a number.
     fn shown(client: &Self::Client) -> u64;
@@ -156,21 +176,15 @@ trait OwnGraph: Workload {
 /// Requests whose transactions are graphs of tasks.
 struct Drawn<'w, W: Workload> {
     workload: &'w W,
-    requests: FirstRequests<'w>,
-    kinds: Vec<usize>,
+    known: Known<'w>,
     clients: Vec<W::Client>,
 }
 
 impl<'w, W: Workload> Drawn<'w, W> {
-    fn new(
-        workload: &'w W,
-        requests: FirstRequests<'w>,
-        kinds: Vec<usize>,
-        tables: &[TableId],
-    ) -> Self {
-        let client = |request| Self::client(workload, &requests, tables, request);
-        let clients = (0..requests.count).map(client).collect();
-        Self { workload, requests, kinds, clients }
+    fn new(workload: &'w W, known: Known<'w>, tables: &[TableId]) -> Self {
+        let client = |request| Self::client(workload, &known.requests, tables, request);
+        let clients = (0..known.requests.count).map(client).collect();
+        Self { workload, known, clients }
     }
 
     fn client(
@@ -187,15 +201,15 @@ impl<'w, W: Workload> Drawn<'w, W> {
 
 impl<W: OwnGraph> Asked for Drawn<'_, W> {
     fn kinds(&self) -> &[usize] {
-        &self.kinds
+        &self.known.kinds
     }
 
     fn on_hardware(&self) -> Box<dyn Answering<Hardware> + '_> {
-        W::on_hardware(&self.clients)
+        W::on_hardware(&self.clients, &self.known.graph)
     }
 
     fn serially<'s>(&self) -> Box<dyn Answering<Serial<'s, Plain>> + '_> {
-        W::serially(&self.clients)
+        W::serially(&self.clients, &self.known.graph)
     }
 
     fn execute(
@@ -204,7 +218,7 @@ impl<W: OwnGraph> Asked for Drawn<'_, W> {
         request: usize,
         tx: &mut dyn Transaction,
     ) -> Result<Answer> {
-        let mut client = Self::client(self.workload, &self.requests, tables, request);
+        let mut client = Self::client(self.workload, &self.known.requests, tables, request);
         self.workload.execute(&mut client, tx)?;
         Ok(told(W::shown(&client)))
     }
@@ -222,16 +236,48 @@ impl<T: Tasks> Answering<T> for TpccTasks<'_, T::Machine> {
 }
 
 impl OwnGraph for Tpcc {
-    fn on_hardware(clients: &[Self::Client]) -> Box<dyn Answering<Hardware> + '_> {
-        Box::new(TpccTasks::<Sim>::new(clients))
+    fn on_hardware<'c>(
+        clients: &'c [Self::Client],
+        graph: &GraphOptions,
+    ) -> Box<dyn Answering<Hardware> + 'c> {
+        Box::new(TpccTasks::<Sim>::with(clients, graph))
     }
 
-    fn serially<'s>(clients: &[Self::Client]) -> Box<dyn Answering<Serial<'s, Plain>> + '_> {
-        Box::new(TpccTasks::<Plain>::new(clients))
+    fn serially<'c, 's>(
+        clients: &'c [Self::Client],
+        graph: &GraphOptions,
+    ) -> Box<dyn Answering<Serial<'s, Plain>> + 'c> {
+        Box::new(TpccTasks::<Plain>::with(clients, graph))
     }
 
     fn shown(client: &Self::Client) -> u64 {
         client.shown()
+    }
+}
+
+impl<T: Tasks> Answering<T> for TpceTasks<'_, T::Machine> {
+    fn answered(&self, request: usize) -> Option<Answer> {
+        self.shown(request).map(told)
+    }
+}
+
+impl OwnGraph for Tpce {
+    fn on_hardware<'c>(
+        clients: &'c [Self::Client],
+        graph: &GraphOptions,
+    ) -> Box<dyn Answering<Hardware> + 'c> {
+        Box::new(TpceTasks::<Sim>::with(clients, graph))
+    }
+
+    fn serially<'c, 's>(
+        clients: &'c [Self::Client],
+        graph: &GraphOptions,
+    ) -> Box<dyn Answering<Serial<'s, Plain>> + 'c> {
+        Box::new(TpceTasks::<Plain>::with(clients, graph))
+    }
+
+    fn shown(client: &Self::Client) -> u64 {
+        if client.found() { client.shown() } else { 0 }
     }
 }
 
@@ -243,36 +289,22 @@ impl<T: Tasks> Answering<T> for BiddingTasks<'_, T::Machine> {
 }
 
 impl OwnGraph for Bidding {
-    fn on_hardware(clients: &[Self::Client]) -> Box<dyn Answering<Hardware> + '_> {
-        Box::new(BiddingTasks::<Sim>::new(clients))
+    fn on_hardware<'c>(
+        clients: &'c [Self::Client],
+        graph: &GraphOptions,
+    ) -> Box<dyn Answering<Hardware> + 'c> {
+        Box::new(BiddingTasks::<Sim>::with(clients, graph))
     }
 
-    fn serially<'s>(clients: &[Self::Client]) -> Box<dyn Answering<Serial<'s, Plain>> + '_> {
-        Box::new(BiddingTasks::<Plain>::new(clients))
+    fn serially<'c, 's>(
+        clients: &'c [Self::Client],
+        graph: &GraphOptions,
+    ) -> Box<dyn Answering<Serial<'s, Plain>> + 'c> {
+        Box::new(BiddingTasks::<Plain>::with(clients, graph))
     }
 
     fn shown(client: &Self::Client) -> u64 {
         let shown = client.shown();
         u64::from(shown.number) << 32 | u64::from(shown.highest)
-    }
-}
-
-impl<T: Tasks> Answering<T> for TpceTasks<'_, T::Machine> {
-    fn answered(&self, request: usize) -> Option<Answer> {
-        self.shown(request).map(told)
-    }
-}
-
-impl OwnGraph for Tpce {
-    fn on_hardware(clients: &[Self::Client]) -> Box<dyn Answering<Hardware> + '_> {
-        Box::new(TpceTasks::<Sim>::new(clients))
-    }
-
-    fn serially<'s>(clients: &[Self::Client]) -> Box<dyn Answering<Serial<'s, Plain>> + '_> {
-        Box::new(TpceTasks::<Plain>::new(clients))
-    }
-
-    fn shown(client: &Self::Client) -> u64 {
-        client.shown()
     }
 }

@@ -6,7 +6,7 @@
 
 use super::asked::Asked;
 use super::load::fill;
-use super::{Formed, GENERATORS};
+use super::{Formed, GENERATORS, Requests};
 use crate::Failure;
 use chiliad_api::{Error, Intent, Range, Result, Running, Session, Store, TableId, Transaction};
 use chiliad_engine::{Options, SchemeName, any};
@@ -42,16 +42,15 @@ pub(super) fn rows<M: Machine>(swarm: &Swarm<M>) -> core::result::Result<Vec<Tab
 /// What differs between what tasks have left and what the oracles have: of each oracle the first answer, and the first row
 /// of each table.
 pub(super) fn differences(
-    formed: &Formed,
-    (count, seed): (usize, u64),
+    requests: &Requests<'_>,
     tasks: &After,
 ) -> core::result::Result<Vec<String>, Failure> {
     let mut found = Vec::new();
-    let after = serially(formed, count, seed)?;
+    let after = serially(requests)?;
     compare(tasks, &after, "the serial runtime", &mut found);
-    let after = by_statements(formed, count, seed)?;
+    let after = by_statements(requests)?;
     compare(tasks, &after, "one after another", &mut found);
-    let after = by_silo(formed, (count, seed), tasks)?;
+    let after = by_silo(requests, tasks)?;
     compare(tasks, &after, "one client of silo", &mut found);
     Ok(found)
 }
@@ -77,9 +76,10 @@ fn loaded(formed: &Formed) -> core::result::Result<(Swarm<Plain>, Vec<TableId>),
 }
 
 /// The same tasks, one after another.
-fn serially(formed: &Formed, count: usize, seed: u64) -> core::result::Result<After, Failure> {
-    let (mut swarm, tables) = loaded(formed)?;
-    let asked = formed.ask(&tables, count, seed);
+fn serially(requests: &Requests<'_>) -> core::result::Result<After, Failure> {
+    let count = requests.count;
+    let (mut swarm, tables) = loaded(requests.formed)?;
+    let asked = requests.ask(&tables);
     let bodies = swarm.bodies(asked.serially());
     let bodies = bodies.map_err(Failure::doing("making the program of tasks"))?;
     let serial = Serial::new(bodies.pool(), Ties::Creation);
@@ -91,24 +91,20 @@ fn serially(formed: &Formed, count: usize, seed: u64) -> core::result::Result<Af
 }
 
 /// The same requests as statements.
-fn by_statements(formed: &Formed, count: usize, seed: u64) -> core::result::Result<After, Failure> {
-    let (swarm, tables) = loaded(formed)?;
-    let asked = formed.ask(&tables, count, seed);
-    let answers = execute(&*asked, &swarm, &tables, count)?;
+fn by_statements(requests: &Requests<'_>) -> core::result::Result<After, Failure> {
+    let (swarm, tables) = loaded(requests.formed)?;
+    let asked = requests.ask(&tables);
+    let answers = execute(&*asked, &swarm, &tables, requests.count)?;
     Ok(After { tables: rows(&swarm)?, answers })
 }
 
 /// The same requests by one client of silo. Of a table that cannot be scanned the rows are looked up that the tasks have left.
-fn by_silo(
-    formed: &Formed,
-    (count, seed): (usize, u64),
-    tasks: &After,
-) -> core::result::Result<After, Failure> {
+fn by_silo(requests: &Requests<'_>, tasks: &After) -> core::result::Result<After, Failure> {
     let opened = any::open_native(SchemeName::default().name(), Options::default(), None);
     let store = opened.map_err(Failure::doing("opening silo"))?.store;
-    let tables = fill(formed.workload(), &*store)?;
-    let asked = formed.ask(&tables, count, seed);
-    let answers = execute(&*asked, &*store, &tables, count)?;
+    let tables = fill(requests.formed.workload(), &*store)?;
+    let asked = requests.ask(&tables);
+    let answers = execute(&*asked, &*store, &tables, requests.count)?;
     let reading = || Failure::doing("reading the rows of silo");
     let mut session = store.session().map_err(reading())?;
     let mut left = Vec::new();

@@ -54,7 +54,9 @@ impl RunSpec {
             Place::Host(_) => (Machine::Host(self.plan.durability), self.workload.clone()),
             Place::Simulated(machine) => {
                 // Where the order of events is drawn, what is loaded is a function of the seed too.
-                let description = Box::new(machine.timed()?.description.clone());
+                let description = machine.timed()?.description.clone();
+                // Nothing loaded depends on task units.
+                let description = Box::new(Description { tasks: None, ..description });
                 let fault = machine.fault.map(|fault| fault.name);
                 let memory_model = machine.memory_model;
                 let on = Machine::Timed { description, memory_model, fault };

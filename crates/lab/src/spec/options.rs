@@ -47,6 +47,15 @@ impl RunSpec {
         if is_ordered(self.scheme) {
             shown.insert("tasks".into(), form_name(self.ordered.form(&self.workload)).into());
             put(&mut shown, unit_names(&self.ordered.units).map(|(name, is)| (name, is.into())));
+            let graph = &self.ordered.graph;
+            put(
+                &mut shown,
+                [
+                    ("joins", yes_no(graph.joins)),
+                    ("scan_partitions", graph.scan_partitions.into()),
+                    ("task_log", yes_no(graph.task_log.is_some())),
+                ],
+            );
             let timed = self.machine().and_then(MachineSpec::timed);
             if let Some(units) = timed.and_then(|timed| timed.description.tasks) {
                 put(

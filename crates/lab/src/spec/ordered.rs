@@ -3,8 +3,25 @@
 use super::run::RunSpec;
 use chiliad_driver::{Form, has_graph, is_ordered};
 use chiliad_host::Stop;
+use chiliad_workload::WorkloadOptions;
 
 impl RunSpec {
+    /// The first option of graphs that this run's tasks do not have, and what has it.
+    fn lacks(&self) -> Option<(&'static str, &'static str)> {
+        let (graph, is_fine) =
+            (&self.ordered.graph, self.ordered.form(&self.workload) == Form::Fine);
+        let of_tpce = matches!(self.workload, WorkloadOptions::Tpce(_));
+        if graph.task_log.is_some() && (!is_fine || of_tpce) {
+            Some(("--task-log", "with --tasks fine, with tpcc or bidding"))
+        } else if graph.joins && !is_fine {
+            Some(("--joins", "with --tasks fine"))
+        } else if graph.scan_partitions.is_some() && !(is_fine && of_tpce) {
+            Some(("--scan-partitions", "with tpce, with --tasks fine"))
+        } else {
+            None
+        }
+    }
+
     /// Refuses ordered tasks on a machine without task units, graphs of workloads that have none, and clients.
     pub(super) fn check_ordered(&self) -> Result<(), Stop> {
         if !is_ordered(self.scheme) {
@@ -22,9 +39,11 @@ impl RunSpec {
         } else if self.ordered.form == Some(Form::Fine) && !has_graph(&self.workload) {
             (
                 "--tasks",
-                "fine with a workload that has no graph; accepted: one, or with tpcc, bidding, tpce"
+                "fine with a workload that has no graph; accepted: one, or with tpcc, tpce, bidding"
                     .into(),
             )
+        } else if let Some((flag, accepted)) = self.lacks() {
+            (flag, format!("not with these tasks; accepted: {accepted}"))
         } else if plan.clients != plan.cores {
             let (clients, cores) = (plan.clients, plan.cores);
             (
