@@ -213,6 +213,8 @@ pub struct Description {
     pub instructions_per_100_cycles: u32,
     /// Instructions of a unit of work at each site, in 256ths, by [`Cost::index`].
     pub prices: [u32; Cost::COUNT],
+    /// As [`Description::prices`], in runs of tasks: their engine takes the same steps in other instructions.
+    pub task_prices: [u32; Cost::COUNT],
 }
 
 impl Description {
@@ -258,6 +260,7 @@ impl Description {
             clocks: false,
             instructions_per_100_cycles: 100,
             prices: [1 << PRICE_BITS; Cost::COUNT],
+            task_prices: [1 << PRICE_BITS; Cost::COUNT],
         }
     }
 
@@ -277,6 +280,11 @@ impl Description {
             homes: Homes::Modulo,
             ..Self::mesh()
         }
+    }
+
+    /// From now on work is that of tasks.
+    pub(crate) fn use_task_prices(&mut self) {
+        self.prices = self.task_prices;
     }
 
     /// Cycles of `n` units of work at a site, in 256ths.

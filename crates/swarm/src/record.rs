@@ -74,6 +74,7 @@ impl<M: Machine> Place<M> {
         place.word(0).store(head.encode(), Ordering::Relaxed);
         copy_in(place.words(1, words_for(key.len())), key);
         copy_in(place.words(head.value_at(), words_for(value.len())), value);
+        M::work(Cost::Install, 1);
         M::work(Cost::Copy, head.words() as u32);
         Ok(place)
     }
@@ -109,6 +110,7 @@ impl<M: Machine> Place<M> {
         let words = words_for(head.key_bytes);
         Word::<M>::copy_words(copy.words(1, words), self.words(1, words));
         copy_in(copy.words(head.value_at(), words_for(value.len())), value);
+        M::work(Cost::Install, 1);
         M::work(Cost::Copy, head.words() as u32);
         Ok(copy)
     }

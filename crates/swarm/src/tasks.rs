@@ -2,8 +2,8 @@
 
 use crate::table::Tables;
 use crate::view::View;
-use chiliad_machine::Machine;
 use chiliad_machine::tasks::{FunctionId, LinePool, Program, Task, Tasks};
+use chiliad_machine::{Cost, Machine};
 
 /// The transactions of a workload as tasks.
 pub trait Graph<T: Tasks> {
@@ -45,6 +45,7 @@ impl<T: Tasks, G: Graph<T>> Program<T> for Bodies<'_, T::Machine, G> {
     }
 
     fn run(&self, tasks: &T, task: &Task) {
+        T::Machine::work(Cost::Begin, 1);
         self.graph.run(&mut View::new(tasks, self.tables), task);
     }
 }

@@ -40,7 +40,8 @@ pub fn run(out: Option<&Path>, runner: Runner<'_>) -> Result<(), Stop> {
     let rows = count_all(runner)?;
     let prices = fit::solve(&rows);
     let measured = measure(&base.description, &found::this_computer(), runner)?;
-    let description = Description { prices: file::rounded(&prices), ..measured };
+    let rounded = file::rounded(&prices);
+    let description = Description { prices: rounded, task_prices: rounded, ..measured };
     let machine = Machine { description, prices_from: provenance(today()) };
     let text = file::write(&machine) + &residuals(&rows, &prices);
     match output {
@@ -199,7 +200,8 @@ mod tests {
         let units = [1.0; Cost::COUNT];
         let spent = Spent { all: 1e4, ..Spent::default() };
         let row = Row { case: "ycsb".into(), spent, accesses: 1e3, units };
-        let description = Description { prices: file::rounded(&prices), ..base.description };
+        let rounded = file::rounded(&prices);
+        let description = Description { prices: rounded, task_prices: rounded, ..base.description };
         let machine = Machine { description, prices_from: provenance(date(19_782)) };
         let text = file::write(&machine) + &residuals(&[row], &prices);
         assert_eq!(file::read("it", &text, &found).expect("its own file"), machine);

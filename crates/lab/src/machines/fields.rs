@@ -109,6 +109,15 @@ impl<'a> Fields<'a> {
             .ok_or_else(|| self.refuse(field, &format!("{} is not one", shown(value)), &accepted))
     }
 
+    /// As [`Fields::real`], where there is one.
+    pub fn real_if(
+        &self,
+        field: &'static str,
+        bounds: RangeInclusive<f64>,
+    ) -> Result<Option<f64>, Stop> {
+        self.value_if(field).map(|_| self.real(field, bounds)).transpose()
+    }
+
     /// One of several words.
     pub fn choice<T: Copy>(&self, field: &'static str, choices: &[(&str, T)]) -> Result<T, Stop> {
         let words: Vec<&str> = choices.iter().map(|choice| choice.0).collect();

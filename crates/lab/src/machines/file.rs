@@ -6,12 +6,13 @@
 
 use super::fields::{FOUND, Fields, quoted};
 use super::found::{CORES_MAX, Found};
+use super::prices::{PRICES, in_256ths, shown_price};
 use super::tiles;
 use super::units::{self, CYCLES_MAX};
 use chiliad_host::Stop;
 use chiliad_machine::{Cost, LINE_BYTES};
 use chiliad_simulator::description::{
-    Background, Cache, Coherence, Description, Homes, Memory, Network, PRICE_BITS, Slack, Waiting,
+    Background, Cache, Coherence, Description, Homes, Memory, Network, Slack, Waiting,
 };
 use std::fmt::Write;
 use toml::Table;
@@ -20,8 +21,6 @@ use toml::Table;
 const SLACK_MAX: u32 = 10_000;
 /// The accepted slices of time, as [`units::cycles_of`] reads them.
 const SLICE: &str = "a time of at most 1,000,000,000 cycles, such as \"1ms\"";
-/// The least and the most instructions of a unit of work.
-const PRICES: std::ops::RangeInclusive<f64> = 0.004..=100_000.0;
 
 const COHERENCE: [(&str, Coherence); 2] = [("msi", Coherence::Msi), ("mesi", Coherence::Mesi)];
 const HOMES: [(&str, Homes); 2] = [("hashed", Homes::Hashed), ("modulo", Homes::Modulo)];
@@ -67,6 +66,7 @@ pub fn read(file: &str, text: &str, found: &Found) -> Result<Machine, Stop> {
     };
     let tiles = tiles::read(&fields, cores_max, network, second.is_some())?;
     let tasks = tiles::read_tasks(&fields, cores_max, tiles)?;
+    let (tasks, own_prices) = tasks.map_or((None, Vec::new()), |(units, own)| (Some(units), own));
     let description = Description {
         name,
         about,
@@ -99,13 +99,16 @@ pub fn read(file: &str, text: &str, found: &Found) -> Result<Machine, Stop> {
         clocks: fields.truth("clocks_agree")?,
         instructions_per_100_cycles: (instructions * 100.0).round() as u32,
         prices: [0; Cost::COUNT],
+        task_prices: [0; Cost::COUNT],
     };
     for table in [Some(first), second, Some(shared), Some(network_fields)].into_iter().flatten() {
         table.done()?;
     }
     let (prices_from, prices) = prices(fields.table("prices")?)?;
     fields.done()?;
-    Ok(Machine { description: Description { prices, ..description }, prices_from })
+    let mut task_prices = prices;
+    own_prices.into_iter().for_each(|(site, price)| task_prices[site.index()] = price);
+    Ok(Machine { description: Description { prices, task_prices, ..description }, prices_from })
 }
 
 /// A line of text.
@@ -208,11 +211,6 @@ fn prices(fields: Fields<'_>) -> Result<(String, [u32; Cost::COUNT]), Stop> {
     Ok((from, prices))
 }
 
-/// Instructions as a description has them.
-fn in_256ths(instructions: f64) -> u32 {
-    (instructions * f64::from(1 << PRICE_BITS)).round().max(1.0) as u32
-}
-
 /// Prices that a fit has found, as a description has them.
 pub fn rounded(instructions: &[f64; Cost::COUNT]) -> [u32; Cost::COUNT] {
     instructions.map(|price| in_256ths(price.clamp(*PRICES.start(), *PRICES.end())))
@@ -289,7 +287,7 @@ pub fn write(machine: &Machine) -> String {
     put(write_waiting(it.waiting, it.hertz));
     put(format!("\n[prices]\nfrom = {}", quoted(&machine.prices_from)));
     for (site, price) in Cost::ALL.into_iter().zip(it.prices) {
-        put(format!("{} = {:.3}", site.name(), f64::from(price) / f64::from(1 << PRICE_BITS)));
+        put(format!("{} = {}", site.name(), shown_price(price)));
     }
     out
 }

@@ -5,6 +5,7 @@
 mod fields;
 pub mod file;
 pub mod found;
+mod prices;
 mod tiles;
 mod units;
 
@@ -62,7 +63,7 @@ pub fn named(text: &str) -> Result<Machine, Stop> {
 
 /// Makes computation `scale` times as dear.
 pub fn scale_prices(description: &mut Description, scale: f64) {
-    for price in &mut description.prices {
+    for price in description.prices.iter_mut().chain(&mut description.task_prices) {
         *price = (f64::from(*price) * scale).round().max(1.0) as u32;
     }
 }

@@ -1,8 +1,10 @@
 //! The parts of a machine file about tiles of several cores, and about their task units.
 
 use super::fields::Fields;
+use super::prices::{PRICES, in_256ths, shown_price};
 use super::units::CYCLES_MAX;
 use chiliad_host::Stop;
+use chiliad_machine::Cost;
 use chiliad_machine::tasks::CHILDREN_MAX;
 use chiliad_simulator::description::{Description, Network, TaskUnits, Tiles};
 
@@ -40,12 +42,15 @@ pub(super) fn read(
     Ok(Some(Tiles { cores: of }))
 }
 
-/// Task units, where the file has them.
+/// Prices of tasks that are not those of other engines.
+pub(super) type TaskPrices = Vec<(Cost, u32)>;
+
+/// Task units, where the file has them, and prices of their own.
 pub(super) fn read_tasks(
     fields: &Fields<'_>,
     cores: u32,
     tiles: Option<Tiles>,
-) -> Result<Option<TaskUnits>, Stop> {
+) -> Result<Option<(TaskUnits, TaskPrices)>, Stop> {
     let Some(tasks) = fields.table_if("tasks")? else { return Ok(None) };
     let Some(Tiles { cores: of }) = tiles else {
         let problem = "task units are the tiles', whose first caches write through";
@@ -73,8 +78,16 @@ pub(super) fn read_tasks(
     if let Some(Unfit { field, problem, accepted }) = unfit(&units, of) {
         return Err(tasks.refuse(field, &problem, &accepted));
     }
+    let mut prices = Vec::new();
+    if let Some(fields) = tasks.table_if("prices")? {
+        for site in Cost::ALL {
+            prices
+                .extend(fields.real_if(site.name(), PRICES)?.map(|price| (site, in_256ths(price))));
+        }
+        fields.done()?;
+    }
     tasks.done()?;
-    Ok(Some(units))
+    Ok(Some((units, prices)))
 }
 
 /// A number of task units that a tile cannot have.
@@ -111,6 +124,13 @@ pub fn unfit(units: &TaskUnits, of: u32) -> Option<Unfit> {
     None
 }
 
+/// The prices of tasks that are not those of other engines.
+fn own_prices(machine: &Description) -> impl Iterator<Item = (Cost, u32)> {
+    let both = machine.prices.into_iter().zip(machine.task_prices);
+    let own = Cost::ALL.into_iter().zip(both).filter(|(_, (others, own))| own != others);
+    own.map(|(site, (_, own))| (site, own))
+}
+
 /// The tables of a machine's tiles and task units.
 pub(super) fn write(machine: &Description) -> Vec<String> {
     let tiles = machine.tiles.map(|Tiles { cores }| format!("\n[tiles]\ncores = {cores}"));
@@ -128,5 +148,9 @@ pub(super) fn write(machine: &Description) -> Vec<String> {
             it.filter_way_bits * TaskUnits::FILTER_WAYS as u32
         )
     });
-    tiles.into_iter().chain(tasks).collect()
+    let lines = own_prices(machine)
+        .map(|(site, price)| format!("\n{} = {}", site.name(), shown_price(price)));
+    let lines: String = lines.collect();
+    let prices = (!lines.is_empty()).then(|| format!("\n[tasks.prices]{lines}"));
+    tiles.into_iter().chain(tasks).chain(prices).collect()
 }

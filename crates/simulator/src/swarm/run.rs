@@ -56,6 +56,7 @@ impl Run {
         state.begin_time();
         let timed = state.timed().expect("a machine with task units is timed");
         let what = timed.borrow().machine.tasks.expect("a machine with task units");
+        timed.borrow_mut().machine.use_task_prices();
         let pool: *const (dyn Blocks + '_) = pool;
         // SAFETY: only the lifetime changes: no task runs after this call, and the pool is borrowed for it.
         let pool: *const dyn Blocks = unsafe { std::mem::transmute(pool) };
