@@ -25,6 +25,7 @@ const SERVERS: &str = include_str!("../../figures/claims-hyder-2026-11-25.toml")
 
 /// Those about transactions as ordered tasks, of which each says that it is simulated.
 const TASKS: &str = include_str!("../../figures/claims-swarm-2026-11-25.toml");
+const GRAPHS: &str = include_str!("../../figures/claims-swarm-graphs-2026-11-25.toml");
 
 /// Something that a paper says of a figure.
 #[derive(Deserialize)]
@@ -250,7 +251,7 @@ pub fn all() -> Result<Vec<Claim>, Stop> {
         let claims = read::<Claims>(text)?.claim.into_iter();
         all.extend(claims.map(|claim| Claim { simulated, ..claim }));
     }
-    for text in [SERVERS, TASKS] {
+    for text in [SERVERS, TASKS, GRAPHS] {
         all.extend(read::<Claims>(text)?.claim);
     }
     Ok(all)

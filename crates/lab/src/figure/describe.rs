@@ -7,7 +7,7 @@ use chiliad_host::Stop;
 use serde::Deserialize;
 
 /// All descriptions, in the order of the papers; then our own.
-const FILES: [&str; 58] = [
+const FILES: [&str; 61] = [
     include_str!("../../figures/silo-6-1.toml"),
     include_str!("../../figures/silo-6-2.toml"),
     include_str!("../../figures/silo-6-3.toml"),
@@ -57,9 +57,12 @@ const FILES: [&str; 58] = [
     include_str!("../../figures/swarm-5-1.toml"),
     include_str!("../../figures/swarm-5-2.toml"),
     include_str!("../../figures/swarm-5-3.toml"),
+    include_str!("../../figures/swarm-5-4.toml"),
     include_str!("../../figures/swarm-5-5.toml"),
     include_str!("../../figures/swarm-5-6.toml"),
     include_str!("../../figures/swarm-5-7.toml"),
+    include_str!("../../figures/swarm-5-8.toml"),
+    include_str!("../../figures/swarm-5-9.toml"),
     include_str!("../../figures/validation.toml"),
     include_str!("../../figures/simulated-host.toml"),
     include_str!("../../figures/interleave.toml"),
@@ -526,8 +529,8 @@ mod tests {
         let servers = |id: &&String| id.starts_with("hyder-");
         assert_eq!(simulated(false).iter().filter(servers).count(), 5);
         let tasks = |id: &&String| id.starts_with("swarm-");
-        assert_eq!(simulated(false).iter().filter(tasks).count(), 8);
-        assert_eq!(simulated(false).len(), 39, "and the simulator against this computer");
+        assert_eq!(simulated(false).iter().filter(tasks).count(), 11);
+        assert_eq!(simulated(false).len(), 42, "and the simulator against this computer");
     }
 
     #[test]
