@@ -155,8 +155,8 @@ const BY_MODELS: [&str; 11] = [
     "limbo-given-back-as-free",
 ];
 
-/// The planted bugs, with the rigs that catch them: `sim`, `disk`, `soak`, `waits`, `loom`. Those of `world` are a list of
-/// their own, which the rig's own test runs.
+/// The planted bugs, with the rigs that catch them: `sim`, `disk`, `soak`, `waits`, `loom`. Those of `world` and `tasks` are
+/// lists of their own, which the rigs' own tests run.
 fn listed() -> BTreeMap<String, String> {
     let said = stdout(&chiliad("campaign --plant list"));
     let bugs = said.lines().filter(|line| !line.starts_with(' '));
@@ -165,7 +165,7 @@ fn listed() -> BTreeMap<String, String> {
         let name = words.next()?.to_owned();
         Some((name, words.next()?.split('-').next()?.to_owned()))
     })
-    .filter(|(_, rig)| rig != "world")
+    .filter(|(_, rig)| rig != "world" && rig != "tasks")
     .collect()
 }
 

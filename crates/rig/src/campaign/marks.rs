@@ -139,7 +139,7 @@ const EXPECTED_OF_GRAPHS: &[&str] = &[
 ];
 
 /// The workloads with such graphs.
-const WITH_GRAPHS: [&str; 2] = ["bidding", "tpcc"];
+const WITH_GRAPHS: [&str; 3] = ["bidding", "tpcc", "tpce"];
 
 /// The cases that a campaign covers.
 #[derive(Clone, Copy, Debug)]

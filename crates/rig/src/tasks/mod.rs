@@ -23,6 +23,7 @@ use machine::Drawn;
 use oracles::{After, Base, expected};
 use std::collections::BTreeSet;
 use std::mem::forget;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use way::{Way, with_way};
 
 /// The requests of a seed as tasks, on a chip that the seed draws.
@@ -74,6 +75,16 @@ impl TaskCase {
     }
 }
 
+/// What the tasks of a case have left.
+enum Left {
+    /// A database, and its log.
+    Rows(After, Drained),
+    /// A database whose reading panics.
+    Ruins,
+    /// Nothing to look at: the tasks did not all commit.
+    Pieces,
+}
+
 /// A way that can be checked, whatever its types.
 trait Checked {
     fn check(&self, case: &TaskCase, drawn: &Drawn) -> Result<TaskReport, Failure>;
@@ -89,15 +100,16 @@ impl<W: Way> Checked for W {
             hash: outcome.trace_hash,
             ..TaskReport::default()
         };
-        let Some((after, drained)) = left else {
-            let verdict = &outcome.verdict;
-            let name = match verdict {
-                Verdict::Task(task) if matches!(**task, TaskVerdict::Unsound(_)) => "unsound",
-                Verdict::Task(task) if matches!(**task, TaskVerdict::Stuck) => "stuck",
-                _ => verdict.name(),
-            };
-            report.wrong.push((name, verdict.to_string()));
-            return Ok(report);
+        let (after, drained) = match left {
+            Left::Rows(after, drained) => (after, drained),
+            Left::Ruins => {
+                report.wrong.push(("other memory", "its rows cannot be read".into()));
+                return Ok(report);
+            }
+            Left::Pieces => {
+                report.wrong.push(ended(&outcome.verdict));
+                return Ok(report);
+            }
         };
         report.transactions = requests.count as u64;
         let expected = expected(self, case, drawn, requests)?;
@@ -123,13 +135,23 @@ impl<W: Way> Checked for W {
     }
 }
 
+/// How tasks ended that did not all commit, by name and in words.
+fn ended(verdict: &Verdict) -> (&'static str, String) {
+    let name = match verdict {
+        Verdict::Task(task) if matches!(**task, TaskVerdict::Unsound(_)) => "unsound",
+        Verdict::Task(task) if matches!(**task, TaskVerdict::Stuck) => "stuck",
+        _ => verdict.name(),
+    };
+    (name, verdict.to_string())
+}
+
 /// Runs the tasks on the chip of a case; nothing is left to look at unless they all committed.
 fn on_hardware<W: Way>(
     way: &W,
     case: &TaskCase,
     drawn: &Drawn,
     requests: Requests,
-) -> Result<(Outcome, Option<(After, Drained)>), Failure> {
+) -> Result<(Outcome, Left), Failure> {
     let refused = |refused: chiliad_simulator::NoMemory| Failure::Host(refused.to_string());
     let mut run = Run::try_new(drawn.config(case.seed, case.plant)).map_err(refused)?;
     let base = run.outside(|| Base::swarm(way.workload()))?;
@@ -156,16 +178,23 @@ fn on_hardware<W: Way>(
         forget(bodies);
         forget(clients);
         forget(swarm);
-        return Ok((outcome, None));
+        return Ok((outcome, Left::Pieces));
     }
     run.outside(|| drain(u64::MAX));
     let answers = run.outside(move || {
         (0..requests.count).map(|request| W::answer(bodies.graph(), request)).collect()
     });
-    let after = run.outside(move || {
-        let after = After::of_swarm(way.workload(), &swarm, &tables, answers);
-        drop(swarm);
-        after
-    })?;
-    Ok((outcome, Some((after, drained))))
+    // Bugs may have left a database that nobody can read.
+    let look = AssertUnwindSafe(|| {
+        run.outside(|| {
+            let after = After::of_swarm(way.workload(), &swarm, &tables, answers);
+            drop(swarm);
+            after
+        })
+    });
+    let left = match catch_unwind(look) {
+        Ok(after) => Left::Rows(after?, drained),
+        Err(_) => Left::Ruins,
+    };
+    Ok((outcome, left))
 }

@@ -11,6 +11,8 @@ use chiliad_workload::bidding::{self, Bidding};
 use chiliad_workload::tasks::{Answer, FirstRequests, GraphOptions, OneTask, execute};
 use chiliad_workload::tpcc::tasks::TpccTasks;
 use chiliad_workload::tpcc::{self, Tpcc};
+use chiliad_workload::tpce::tasks::TpceTasks;
+use chiliad_workload::tpce::{self, Tpce};
 use chiliad_workload::{AnyWorkload, ClientId, Workload, WorkloadOptions};
 use std::sync::Arc;
 
@@ -60,6 +62,9 @@ pub(super) fn with_way<R>(
         }
         WorkloadOptions::Bidding(options) if !whole => {
             f(&Bidding::new(options.clone()).map_err(|error| invalid(error.to_string()))?)
+        }
+        WorkloadOptions::Tpce(options) if !whole => {
+            f(&Tpce::new(options.clone()).map_err(|error| invalid(error.to_string()))?)
         }
         other => {
             let workload = other.make().map_err(Failure::doing("making up the workload"))?;
@@ -159,6 +164,45 @@ impl Way for Bidding {
     ) -> Result<u64> {
         Workload::execute(self, &mut clients[request], tx)?;
         Ok(number(clients[request].shown()))
+    }
+}
+
+impl Way for Tpce {
+    type Clients = Vec<tpce::Client>;
+    type Tasks<'c> = TpceTasks<'c, Sim>;
+
+    fn workload(&self) -> &dyn AnyWorkload {
+        self
+    }
+
+    fn clients(&self, tables: &[TableId], requests: Requests) -> Self::Clients {
+        clients_of(self, tables, requests)
+    }
+
+    fn graph<'c>(
+        &'c self,
+        clients: &'c Self::Clients,
+        options: &GraphOptions,
+    ) -> TpceTasks<'c, Sim> {
+        TpceTasks::with(clients, options)
+    }
+
+    fn log<'t>(_graph: &'t TpceTasks<'_, Sim>) -> Option<&'t TaskLog<Sim>> {
+        None
+    }
+
+    fn answer(graph: &TpceTasks<'_, Sim>, request: usize) -> Option<u64> {
+        graph.shown(request)
+    }
+
+    fn execute(
+        &self,
+        clients: &mut Self::Clients,
+        request: usize,
+        tx: &mut dyn Transaction,
+    ) -> Result<u64> {
+        Workload::execute(self, &mut clients[request], tx)?;
+        Ok(clients[request].shown())
     }
 }
 
