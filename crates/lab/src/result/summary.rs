@@ -17,12 +17,18 @@ pub fn text(result: &Value, point: Option<&str>) -> String {
     }
     counts(&mut out, result);
     transactions(&mut out, result);
-    breakdown(&mut out, &result["breakdown"]);
+    shares(&mut out, "time", &result["breakdown"]);
     breakdown_cost(&mut out, &result["breakdown_cost"]);
+    shares(&mut out, "core time", &result["core_time"]);
+    tasks(&mut out, &result["tasks"]);
     simulation(&mut out, result);
     verified(&mut out, &result["verified"]);
     consistency(&mut out, &result["consistency"]);
     differences(&mut out, &result["differences"]);
+    let is_same = result["differences"].as_array().is_none_or(Vec::is_empty);
+    if result["tasks"].is_object() && !result["consistency"].is_null() && is_same {
+        line(&mut out, "rows, answers", "those of tasks in order, of statements, and of silo");
+    }
     out
 }
 
@@ -146,12 +152,22 @@ fn transactions(out: &mut String, result: &Value) {
     }
 }
 
-fn breakdown(out: &mut String, shares: &Value) {
+fn shares(out: &mut String, of: &str, shares: &Value) {
     let Some(shares) = shares.as_object() else { return };
     let part = |(name, share): (&String, &Value)| {
         format!("{name} {:.1} %", share.as_f64().unwrap_or(0.0) * 100.0)
     };
-    line(out, "time", &shares.iter().map(part).collect::<Vec<_>>().join("  "));
+    line(out, of, &shares.iter().map(part).collect::<Vec<_>>().join("  "));
+}
+
+fn tasks(out: &mut String, tasks: &Value) {
+    let Some(aborted) = tasks["aborted"].as_object() else { return };
+    let (dispatched, committed) = (whole(&tasks["dispatched"]), whole(&tasks["committed"]));
+    let all = thousands(aborted.values().filter_map(Value::as_u64).sum());
+    let causes = aborted.iter().map(|(cause, count)| format!(", {cause} {}", whole(count)));
+    let causes: String = causes.collect();
+    let text = format!("{dispatched} dispatched, {committed} committed, {all} aborted{causes}");
+    line(out, "tasks", &text);
 }
 
 fn breakdown_cost(out: &mut String, cost: &Value) {
