@@ -84,7 +84,6 @@ impl Drawn {
                 scan_partitions: [None, Some(1), Some(3), Some(9)][draw(24, 4)],
                 task_log: (draw(22, 2) == 0)
                     .then(|| TaskLogOptions { slots: Some(SLOTS[draw(23, SLOTS.len())]) }),
-                ..GraphOptions::default()
             },
         }
     }

@@ -80,7 +80,7 @@ enum Left {
     /// A database, and its log.
     Rows(After, Drained),
     /// A database whose reading panics.
-    Ruins,
+    Unreadable,
     /// Nothing to look at: the tasks did not all commit.
     Pieces,
 }
@@ -102,7 +102,7 @@ impl<W: Way> Checked for W {
         };
         let (after, drained) = match left {
             Left::Rows(after, drained) => (after, drained),
-            Left::Ruins => {
+            Left::Unreadable => {
                 report.wrong.push(("other memory", "its rows cannot be read".into()));
                 return Ok(report);
             }
@@ -194,7 +194,7 @@ fn on_hardware<W: Way>(
     });
     let left = match catch_unwind(look) {
         Ok(after) => Left::Rows(after?, drained),
-        Err(_) => Left::Ruins,
+        Err(_) => Left::Unreadable,
     };
     Ok((outcome, left))
 }
