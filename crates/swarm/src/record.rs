@@ -79,15 +79,6 @@ impl<M: Machine> Place<M> {
         Ok(place)
     }
 
-    /// A block with the first bytes of this row's key, and no value.
-    pub(crate) fn copy_key<T: Lines<Machine = M>>(
-        self,
-        memory: &T,
-        bytes: usize,
-    ) -> Result<Self, NoMemory> {
-        self.copy(memory, bytes, &[])
-    }
-
     /// A block with the key of this row, and another value.
     pub(crate) fn copy_with<T: Lines<Machine = M>>(
         self,
@@ -97,6 +88,7 @@ impl<M: Machine> Place<M> {
         self.copy(memory, self.key_bytes(), value)
     }
 
+    /// A block with the first bytes of this row's key, and a value.
     fn copy<T: Lines<Machine = M>>(
         self,
         memory: &T,
@@ -223,15 +215,15 @@ impl<M: Machine> Place<M> {
         true
     }
 
-    /// Bytes at the beginning of its key that are those of another row's, too.
-    pub(crate) fn shared_with(self, other: Self) -> usize {
-        let both = self.key_bytes().min(other.key_bytes());
+    /// Bytes at the beginning of its key that are those of another one, too.
+    pub(crate) fn shared_with(self, other: KeySource<'_, M>) -> usize {
+        let both = self.key_bytes().min(other.length());
         let mut from = 0;
         while from < both {
             let bytes = CHUNK.min(both - from);
             let (mut one, mut two) = ([0; CHUNK], [0; CHUNK]);
             self.read_key(from, &mut one[..bytes]);
-            other.read_key(from, &mut two[..bytes]);
+            other.read(from, &mut two[..bytes]);
             M::work(Cost::Compare, words_for(bytes) as u32);
             let equal =
                 one.iter().zip(&two).take(bytes).take_while(|(one, two)| one == two).count();
@@ -307,6 +299,18 @@ impl<M: Machine> KeySource<'_, M> {
             .zip((1..).step_by(10))
             .map(|(&byte, weight)| u32::from(byte) * weight)
             .sum()
+    }
+
+    /// A block with its first bytes as a key, and no value.
+    pub(crate) fn separator<T: Lines<Machine = M>>(
+        self,
+        memory: &T,
+        bytes: usize,
+    ) -> Result<Place<M>, NoMemory> {
+        match self {
+            Self::Bytes(key) => Place::make(memory, &key[..bytes], &[]),
+            Self::Of(place) => place.copy(memory, bytes, &[]),
+        }
     }
 
     /// Its first bytes; zeroes where it is shorter.

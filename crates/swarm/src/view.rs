@@ -142,6 +142,18 @@ impl<'v, T: Lines> View<'v, T> {
         }
     }
 
+    /// Makes room in an ordered table for rows that other tasks are about to insert side by side: this key, and the
+    /// next ones, which differ in their last byte. They would make it themselves, but meet while they do.
+    pub fn make_room(&mut self, table: TableId, key: &[u8], keys: usize) {
+        T::Machine::work(Cost::Operation, 1);
+        let table = self.writable(table);
+        if let Some(tree) = self.tree(table)
+            && tree.make_room(KeySource::Bytes(key), keys).is_err()
+        {
+            self.trap("no memory for an index");
+        }
+    }
+
     /// Gives a row that is there a value of another length, perhaps.
     pub fn replace(&mut self, table: TableId, key: &[u8], value: &[u8]) {
         T::Machine::work(Cost::Operation, 1);

@@ -2,17 +2,14 @@
 
 use super::find::Side;
 use super::node::{
-    CHILDREN, Entries, Found, INNER, Inner, LEAF_LINES, LEAF_SLOTS, Leaf, MARK, Node, SLOTS, Slots,
-    Sought, Tree, Way, compare, lines_from,
+    AWAY, CHILDREN, Entries, FAR, INNER, Inner, LEAF_LINES, LEAF_SLOTS, Leaf, MARK, NEAR, Node,
+    SLOTS, Slots, Sought, Tree, Way, lines_from,
 };
 use crate::memory::NoMemory;
 use crate::record::{KeySource, Place, Prefix, Row, free_lines, line_of};
 use chiliad_machine::tasks::Lines;
 use chiliad_machine::{Cost, Link as _, Machine, Ordering, Tagged, Word as _};
 use core::cmp;
-
-/// Lines, from a key's own on, where an entry has its place: where they are full, the leaf is divided.
-const NEAR: usize = 2;
 
 /// A leaf that is full for a key and has fewer entries is not divided: its keys have much the same ends.
 const SPREAD: usize = LEAF_SLOTS / 4;
@@ -27,39 +24,52 @@ impl<M: Machine> Leaf<M> {
             Some((passed, line, slot))
         });
         let Some((passed, line, slot)) = room else { return false };
-        lines().take(passed).for_each(Slots::mark);
+        if passed > 0 {
+            self.lines[key.home].mark(AWAY);
+        }
+        if passed >= NEAR {
+            self.lines[key.home].mark(FAR);
+        }
         line.set(slot, key.prefix, row);
         M::work(Cost::IndexChange, 1);
         true
     }
 
+    /// Whether an entry of a line finds room.
+    fn has_room(&self, home: usize) -> bool {
+        lines_from(home).take(NEAR).any(|line| {
+            M::work(Cost::BucketSearch, 1);
+            (0..SLOTS).any(|slot| self.lines[line].row(slot).is_none())
+        })
+    }
+
     /// Moves the entries that are not before `first` to the same lines of another leaf, which is empty. Marks are
     /// handed on: neither leaf tells where an entry that was passed on has come from.
-    fn hand(&self, target: &Self, first: &Found<M>) {
+    fn hand(&self, target: &Self, first: &Sought<'_, M>) {
         for (line, to) in self.lines.iter().zip(&target.lines) {
             M::work(Cost::BucketSearch, 1);
             for slot in 0..SLOTS {
                 let Some(row) = line.row(slot) else { continue };
                 let prefix = line.prefix(slot);
-                if compare(&(prefix, row), first) != cmp::Ordering::Less {
+                if first.order(&(prefix, row)) != cmp::Ordering::Less {
                     line.clear(slot);
                     to.set(slot, prefix, row);
                     M::work(Cost::Entry, 1);
                 }
             }
-            if line.is_marked() {
-                to.mark();
+            for mark in [AWAY, FAR].into_iter().filter(|&mark| line.is_marked(mark)) {
+                to.mark(mark);
             }
         }
     }
 }
 
 impl<M: Machine> Slots<M> {
-    /// Notes that entries were passed on to other lines.
-    fn mark(&self) {
-        let first = self.rows[0].load(Ordering::Relaxed);
-        if first.tag() != MARK {
-            self.rows[0].store(Tagged::new(first.pointer(), MARK), Ordering::Relaxed);
+    /// Notes that entries were passed on to another line, or farther away.
+    fn mark(&self, which: usize) {
+        let row = self.rows[which].load(Ordering::Relaxed);
+        if row.tag() != MARK {
+            self.rows[which].store(Tagged::new(row.pointer(), MARK), Ordering::Relaxed);
         }
     }
 
@@ -144,8 +154,68 @@ impl<'t, T: Lines> Tree<'t, T> {
             if leaf.put(&key, row, NEAR) {
                 return Ok(true);
             }
-            if !self.divide_inner_on(&way)? && self.divide_leaf(leaf, way.parent(), &key, row)? {
+            if self.divide_inner_on(&way)? {
+                continue;
+            }
+            let mut entries = Entries::new();
+            let (count, last) = entries.above(leaf, &key);
+            if count < SPREAD && leaf.put(&key, row, LEAF_LINES) {
                 return Ok(true);
+            }
+            let parent = way.parent();
+            match last.filter(|_| entries.is_end(count)) {
+                Some((_, last)) => {
+                    let bound = (key.key, last.shared_with(key.key) + 1);
+                    self.divide_leaf(leaf, parent, bound, entries.count > 0)?;
+                }
+                None => {
+                    entries.fill(leaf, |_| true);
+                    let Some([(_, last), (_, first)]) = entries.middle() else {
+                        self.memory.trap("a leaf without entries is divided");
+                    };
+                    let first = KeySource::Of(first);
+                    self.divide_leaf(leaf, parent, (first, last.shared_with(first) + 1), true)?;
+                }
+            }
+        }
+    }
+
+    /// Makes room for a key that is about to come, and for some that differ from it in the last byte only, which is one
+    /// greater for each: where their leaf has none, and they belong at its end.
+    ///
+    /// A division reads the whole leaf, and writes the node above. Of sibling tasks that insert side by side each would take
+    /// back those that were quicker. One that comes before all of them makes room while none has begun.
+    ///
+    /// # Errors
+    /// No memory; as for [`Tree::insert`].
+    pub(crate) fn make_room(
+        &self,
+        key: KeySource<'_, T::Machine>,
+        keys: usize,
+    ) -> Result<(), NoMemory> {
+        let key = Sought::new(key);
+        loop {
+            let (leaf, way) = self.descend(key.key, Side::At);
+            if (key.home..key.home + keys).all(|home| leaf.has_room(home)) {
+                return Ok(());
+            }
+            if self.divide_inner_on(&way)? {
+                continue;
+            }
+            let mut entries = Entries::new();
+            let (_, last) = entries.above(leaf, &key);
+            let parent = way.parent();
+            match (entries.first(), last) {
+                // What comes after the keys goes first, so that the leaf ends where they belong.
+                (Some((_, first)), _) => {
+                    let bound = (KeySource::Of(first), first.shared_with(key.key) + 1);
+                    self.divide_leaf(leaf, parent, bound, true)?;
+                }
+                (None, Some((_, last))) => {
+                    let bound = (key.key, last.shared_with(key.key) + 1);
+                    return self.divide_leaf(leaf, parent, bound, false);
+                }
+                (None, None) => return Ok(()),
             }
         }
     }
@@ -182,8 +252,7 @@ impl<'t, T: Lines> Tree<'t, T> {
         }
     }
 
-    /// Divides a leaf in which a new row finds no room. Says whether the row has been inserted instead, because its
-    /// neighbours are few.
+    /// Divides a leaf at a bound, which is the first bytes of a key; `moves`: it has entries from there on.
     ///
     /// Keys that come in their order find their leaf full at its end, again and again. So such a leaf is divided where the
     /// new key belongs, and keeps what it has: it is not written, and is full for good.
@@ -191,38 +260,21 @@ impl<'t, T: Lines> Tree<'t, T> {
         &self,
         leaf: &'t Leaf<T::Machine>,
         parent: Option<(&'t Inner<T::Machine>, usize)>,
-        key: &Sought<'_, T::Machine>,
-        row: Place<T::Machine>,
-    ) -> Result<bool, NoMemory> {
-        let new = (key.prefix, row);
-        let mut entries = Entries::new();
-        let (count, last) = entries.above(leaf, &new);
-        if count < SPREAD && leaf.put(key, row, LEAF_LINES) {
-            return Ok(true);
-        }
-        let is_end = entries.count <= count / 4;
-        let cut = if is_end {
-            last.map(|last| [last, new])
-        } else {
-            entries.fill(leaf, |_| true);
-            entries.middle()
-        };
-        let Some([last, first]) = cut else {
-            self.memory.trap("a leaf without entries is divided");
-        };
+        bound: (KeySource<'_, T::Machine>, usize),
+        moves: bool,
+    ) -> Result<(), NoMemory> {
         let made = line_of::<T, Leaf<T::Machine>>(self.memory, Leaf::new)?;
         let (left, right) = (self.link_to(parent), Tagged::new(made.as_ptr().cast(), 0));
-        let bound = (first.1, first.1.shared_with(last.1) + 1);
         if let Err(none) = self.link_right(left, parent, bound, right) {
             // SAFETY: made here, and known to nobody.
             unsafe { free_lines(self.memory, made) };
             return Err(none);
         }
-        if entries.count > 0 {
+        if moves {
             // SAFETY: just made, of this type.
-            leaf.hand(unsafe { made.as_ref() }, &first);
+            leaf.hand(unsafe { made.as_ref() }, &Sought::new(bound.0));
         }
-        Ok(false)
+        Ok(())
     }
 
     /// Divides a node on the way to one of its children; at its end, if that is the last one, as leaves are.
@@ -236,7 +288,9 @@ impl<'t, T: Lines> Tree<'t, T> {
         let Some(bound) = bound else { self.memory.trap("a child without a bound") };
         let made = line_of::<T, Inner<T::Machine>>(self.memory, Inner::new)?;
         let (left, right) = (self.link_to(parent), Tagged::new(made.as_ptr().cast(), INNER));
-        if let Err(none) = self.link_right(left, parent, (bound, bound.key_bytes()), right) {
+        if let Err(none) =
+            self.link_right(left, parent, (KeySource::Of(bound), bound.key_bytes()), right)
+        {
             // SAFETY: made here, and known to nobody.
             unsafe { free_lines(self.memory, made) };
             return Err(none);
@@ -255,16 +309,16 @@ impl<'t, T: Lines> Tree<'t, T> {
         Ok(())
     }
 
-    /// Makes `right`, which begins with the first bytes of a row's key, the neighbour of `left`: in the parent, which has
+    /// Makes `right`, which begins with the first bytes of a key, the neighbour of `left`: in the parent, which has
     /// room, or under a new root.
     fn link_right(
         &self,
         left: Tagged<Node<T::Machine>>,
         parent: Option<(&'t Inner<T::Machine>, usize)>,
-        (first, bytes): (Place<T::Machine>, usize),
+        (first, bytes): (KeySource<'_, T::Machine>, usize),
         right: Tagged<Node<T::Machine>>,
     ) -> Result<(), NoMemory> {
-        let bound = first.copy_key(self.memory, bytes)?;
+        let bound = first.separator(self.memory, bytes)?;
         let (parent, at) = match parent {
             Some(parent) => parent,
             None => match self.raise(left) {

@@ -1,8 +1,8 @@
 //! Looking for a key.
 
 use super::node::{
-    CHILDREN, Entries, Found, HEIGHT_MAX, Inner, Kind, LEAF_SLOTS, Leaf, MARK, SLOTS, Slots,
-    Sought, Tree, Way, compare, home, lines_from,
+    AWAY, CHILDREN, Entries, FAR, Found, HEIGHT_MAX, Inner, Kind, LEAF_SLOTS, Leaf, MARK, NEAR,
+    SLOTS, Slots, Sought, Tree, Way, compare, home, lines_from,
 };
 use crate::record::{KeySource, Place, Prefix};
 use chiliad_machine::tasks::Lines;
@@ -24,9 +24,9 @@ impl<M: Machine> Slots<M> {
         Place::from_pointer(self.rows[slot].load(Ordering::Relaxed).pointer())
     }
 
-    /// Whether entries were passed on to the next line.
-    pub(super) fn is_marked(&self) -> bool {
-        self.rows[0].load(Ordering::Relaxed).tag() == MARK
+    /// Whether entries of this line were passed on: `AWAY` or `FAR`.
+    pub(super) fn is_marked(&self, which: usize) -> bool {
+        self.rows[which].load(Ordering::Relaxed).tag() == MARK
     }
 
     /// The first bytes of an entry's key.
@@ -46,6 +46,11 @@ impl<M: Machine> Slots<M> {
 impl<'k, M: Machine> Sought<'k, M> {
     pub(super) fn new(key: KeySource<'k, M>) -> Self {
         Self { key, prefix: key.prefix(), home: home(key) }
+    }
+
+    /// The order of an entry and this key.
+    pub(super) fn order(&self, entry: &Found<M>) -> cmp::Ordering {
+        entry.0.cmp(&self.prefix).then_with(|| entry.1.compare_key(self.key))
     }
 }
 
@@ -80,12 +85,13 @@ impl<M: Machine> Leaf<M> {
     /// Line and slot of the entry of this key.
     pub(super) fn find(&self, key: &Sought<'_, M>) -> Option<(usize, usize)> {
         M::work(Cost::LeafSearch, 1);
-        for line in lines_from(key.home) {
+        let home = &self.lines[key.home];
+        for (passed, line) in lines_from(key.home).enumerate() {
+            if passed == 1 && !home.is_marked(AWAY) || passed == NEAR && !home.is_marked(FAR) {
+                break;
+            }
             if let Some(slot) = self.lines[line].find(key) {
                 return Some((line, slot));
-            }
-            if !self.lines[line].is_marked() {
-                return None;
             }
         }
         None
@@ -129,18 +135,32 @@ impl<M: Machine> Entries<M> {
     }
 
     /// Takes those of a leaf whose keys are above a new one's. Returns how many the leaf has, and the last one below.
-    pub(super) fn above(&mut self, leaf: &Leaf<M>, new: &Found<M>) -> (usize, Option<Found<M>>) {
+    pub(super) fn above(
+        &mut self,
+        leaf: &Leaf<M>,
+        new: &Sought<'_, M>,
+    ) -> (usize, Option<Found<M>>) {
         let (mut count, mut last) = (0, None::<Found<M>>);
         self.count = 0;
         leaf.each(|entry| {
             count += 1;
-            if compare(&entry, new) == cmp::Ordering::Greater {
+            if new.order(&entry) == cmp::Ordering::Greater {
                 self.add(entry);
             } else if last.is_none_or(|last| compare(&entry, &last) == cmp::Ordering::Greater) {
                 last = Some(entry);
             }
         });
         (count, last)
+    }
+
+    /// The first of them, by their keys.
+    pub(super) fn first(&self) -> Option<Found<M>> {
+        self.all().min_by(compare)
+    }
+
+    /// Whether those above a new key, which are here, are few of so many.
+    pub(super) fn is_end(&self, count: usize) -> bool {
+        self.count <= count / 4
     }
 
     fn add(&mut self, entry: Found<M>) {

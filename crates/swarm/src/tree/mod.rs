@@ -12,6 +12,8 @@
 //! - Which entries are in order lies with the inner nodes: sorted, with a count, written only when a child is
 //!   divided or goes. That is once in some 40 insertions.
 //! - A leaf that keys in their order have filled is divided at its end: it is only read, and nothing moves.
+//! - Siblings that insert side by side have room made before they begin (`make_room`): each of them would read the whole
+//!   leaf for that, and take back those that were quicker.
 //! - Separators are as short as they may be (Bayer and Unterauer, 1977): the lines of an order go to one leaf whichever of
 //!   them comes first.
 //! - A leaf that is empty leaves the tree: queues leave none behind.

@@ -28,8 +28,15 @@ pub(super) const HEIGHT_MAX: usize = 14;
 /// The tag of a link to an inner node.
 pub(super) const INNER: usize = 1;
 
-/// The tag of a line's first link, where entries were passed on.
+/// Lines, from a key's own on, where an entry has its place: where they are full, the leaf is divided.
+pub(super) const NEAR: usize = 2;
+
+/// The tag of a line's links, where entries that belong there were passed on.
 pub(super) const MARK: usize = 1;
+
+/// The link of a line that tells of entries half a leaf away, and the one that tells of others.
+pub(super) const AWAY: usize = 0;
+pub(super) const FAR: usize = 1;
 
 /// A node: [`Leaf`] or [`Inner`], as the tag of the link says.
 #[repr(C, align(64))]

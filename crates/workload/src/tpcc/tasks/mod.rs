@@ -31,7 +31,7 @@ const NAMES: [&str; 23] = [
     "customer_terms",
     "next_order",
     "stock",
-    "insert_line",
+    "insert_lines",
     "insert_order",
     "pay_warehouse",
     "pay_district",
@@ -44,7 +44,7 @@ const NAMES: [&str; 23] = [
     "deliver_order",
     "deliver_lines",
     "deliver_customer",
-    "number_lines",
+    "make_room",
     "log",
 ];
 
@@ -54,7 +54,7 @@ const WAREHOUSE_TERMS: FunctionId = FunctionId(4);
 const CUSTOMER_TERMS: FunctionId = FunctionId(5);
 const NEXT_ORDER: FunctionId = FunctionId(6);
 const STOCK: FunctionId = FunctionId(7);
-const INSERT_LINE: FunctionId = FunctionId(8);
+const INSERT_LINES: FunctionId = FunctionId(8);
 const INSERT_ORDER: FunctionId = FunctionId(9);
 const PAY_WAREHOUSE: FunctionId = FunctionId(10);
 const PAY_DISTRICT: FunctionId = FunctionId(11);
@@ -67,7 +67,7 @@ const DELIVER_DISTRICTS: FunctionId = FunctionId(17);
 const DELIVER_ORDER: FunctionId = FunctionId(18);
 const DELIVER_LINES: FunctionId = FunctionId(19);
 const DELIVER_CUSTOMER: FunctionId = FunctionId(20);
-const NUMBER_LINES: FunctionId = FunctionId(21);
+const MAKE_ROOM: FunctionId = FunctionId(21);
 const LOG: FunctionId = FunctionId(22);
 
 /// Lines of a transaction's scratch: the most that one uses, new-order.
@@ -78,7 +78,7 @@ pub struct TpccTasks<'c, M: Machine> {
     tables: Tables,
     clients: &'c [Client],
     scratch: Scratch<M>,
-    /// Counters of parents: of each line of an order, or of HISTORY.
+    /// Counters of the parents of HISTORY.
     joins: Option<Joins<M>>,
     log: Option<TaskLog<M>>,
 }
@@ -100,7 +100,7 @@ impl<'c, M: Machine> TpccTasks<'c, M> {
     #[must_use]
     pub fn with(clients: &'c [Client], options: &GraphOptions) -> Self {
         let tables = clients.first().expect("a client").tables;
-        let joins = options.joins.then(|| Joins::new(clients.len(), new_order::COUNTERS));
+        let joins = options.joins.then(|| Joins::new(clients.len(), 1));
         let scratch = Scratch::new(clients.len(), SCRATCH_LINES);
         Self { tables, clients, scratch, joins, log: task_log(options, clients.len(), LOG) }
     }
@@ -161,7 +161,7 @@ impl<T: Tasks> Graph<T> for TpccTasks<'_, T::Machine> {
             CUSTOMER_TERMS => self.customer_terms(view, task),
             NEXT_ORDER => self.next_order(view, task),
             STOCK => self.stock(view, task),
-            INSERT_LINE => self.insert_line(view, task),
+            INSERT_LINES => self.insert_lines(view, task),
             INSERT_ORDER => self.insert_order(view, task),
             PAY_WAREHOUSE => self.pay_warehouse(view, task),
             PAY_DISTRICT => self.pay_district(view, task),
@@ -174,7 +174,7 @@ impl<T: Tasks> Graph<T> for TpccTasks<'_, T::Machine> {
             DELIVER_ORDER => self.deliver_order(view, task),
             DELIVER_LINES => self.deliver_lines(view, task),
             DELIVER_CUSTOMER => self.deliver_customer(view, task),
-            NUMBER_LINES => self.number_lines(view, task),
+            MAKE_ROOM => self.make_room(view, task),
             LOG => self.log.iter().for_each(|log| log.put(view, task)),
             _ => view.trap("a function that does not exist"),
         }

@@ -1,19 +1,20 @@
 //! New-order as tasks.
 //!
 //! ```text
-//!   root ── items (up to four lines each) ── item of a line ── stock of the line ── insert the line
+//!   root ── items (up to four lines each) ── item of a line ── stock of the line
 //!        ── tax of the warehouse
 //!        ── terms of the customer
 //!        ── next order of the district ── insert ORDER, NEW-ORDER, ORDER by customer
+//!                                      ── make room for the lines ── insert lines (two each)
 //! ```
 //!
 //! Items come first in the order. One that is not in use sets a word that all writers read: they do nothing then, and
-//! the transaction has rolled back without having written (clause 2.4.2.3). Lines learn the order's number from a word that
-//! the district's step writes; it has fewer steps before it than they have. With counters, a line is inserted by the later of
-//! two: the step of its stock, and that of the district, which then leads to a step for each line.
+//! the transaction has rolled back without having written (clause 2.4.2.3). Lines are inserted by steps that have no other way
+//! to the order's number and to room in the index than through those that come first; what they need of their items lies
+//! in the transaction's lines by then.
 
 use super::{
-    CUSTOMER_TERMS, INSERT_LINE, INSERT_ORDER, ITEM, ITEMS, NEXT_ORDER, NUMBER_LINES, STOCK,
+    CUSTOMER_TERMS, INSERT_LINES, INSERT_ORDER, ITEM, ITEMS, MAKE_ROOM, NEXT_ORDER, STOCK,
     TpccTasks, WAREHOUSE_TERMS, hint, step,
 };
 use crate::row::{Kind as _, Text};
@@ -33,25 +34,23 @@ const CUSTOMER: usize = 2;
 const DISTRICT: usize = 3;
 const LINE: usize = 4;
 
-/// Counters of parents: those of each line.
-pub(super) const COUNTERS: usize = LINES_MAX;
-
-/// Lines that one task tells the order's number.
-const NUMBERED: usize = 8;
-
 /// Lines for which one task enqueues the look-ups of items.
 const FAN: usize = 4;
+
+/// Lines that one task inserts: its parent cannot have a child for each.
+const INSERTED: usize = 2;
 
 // Offsets of timestamps: all items, then what is only read, then what writes; lines in their order.
 const AT_ITEM: u64 = 1;
 const AT_TERMS: u64 = AT_ITEM + LINES_MAX as u64;
 const AT_DISTRICT: u64 = AT_TERMS + 2;
 const AT_ORDER: u64 = AT_DISTRICT + 1;
-const AT_STOCK: u64 = AT_ORDER + 3;
+const AT_ROOM: u64 = AT_ORDER + 3;
+const AT_STOCK: u64 = AT_ROOM + 1;
 const AT_LINE: u64 = AT_STOCK + LINES_MAX as u64;
 const _: () = assert!(AT_LINE + LINES_MAX as u64 <= crate::tasks::RANGE, "all have their place");
 
-/// In the word of a line: it is a brand, beside the amount.
+/// In the words of a line, beside the amount: its item may be a brand; and it is one.
 const BRAND: u64 = 1 << 32;
 
 impl<M: Machine> TpccTasks<'_, M> {
@@ -94,7 +93,8 @@ impl<M: Machine> TpccTasks<'_, M> {
         let data = rest(row, item::I_DATA.0, &mut data);
         let amount = get(row, item::I_PRICE).wrapping_mul(u32::from(line.quantity));
         let may_be_brand = u64::from(has_original(data)) * BRAND;
-        let words = [request, at as u64, u64::from(amount) | may_be_brand];
+        self.scratch.set(request, LINE + at, 0, u64::from(amount) | may_be_brand);
+        let words = [request, at as u64];
         let stock = hint(self.tables.stock, &key::stock(line.supplier, line.item));
         step(view, task, STOCK, AT_STOCK + at as u64, &words, stock);
     }
@@ -144,23 +144,23 @@ impl<M: Machine> TpccTasks<'_, M> {
         for (which, hint) in (0..).zip(hints) {
             step(view, task, INSERT_ORDER, AT_ORDER + which, &[request, which, o.into()], hint);
         }
-        if self.joins.is_some() {
-            for first in (0..client.new_order.lines().len()).step_by(NUMBERED) {
-                step(view, task, NUMBER_LINES, AT_ORDER + 2, &[request, first as u64], request);
-            }
-        }
+        step(view, task, MAKE_ROOM, AT_ROOM, &[request, o.into()], request);
         self.logs(view, task.timestamp, |entry| {
             let row = (tables.district, &key::district(w, d)[..]);
             log_column(entry, row, district::D_NEXT_O_ID, o.wrapping_add(1));
         });
     }
 
-    /// Tells some lines that their order has its number. Word: the first of them.
-    pub(super) fn number_lines<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
+    /// Makes room for the order's lines, and enqueues what inserts them. Word: the order.
+    pub(super) fn make_room<T: Tasks<Machine = M>>(&self, view: &mut View<'_, T>, task: &Task) {
         let (request, client) = self.client(task);
-        let (first, end) = (task.word(1), client.new_order.lines().len() as u64);
-        for at in (first..end).take(NUMBERED) {
-            step(view, task, INSERT_LINE, AT_LINE + at, &[request, at], request);
+        let Request { w, d, .. } = client.new_order;
+        let o = task.word(1);
+        let lines = client.new_order.lines().len();
+        view.make_room(self.tables.order_line, &key::order_line(w, d, o as u32, 1), lines);
+        for first in (0..lines).step_by(INSERTED) {
+            let words = [request, first as u64, o];
+            step(view, task, INSERT_LINES, AT_LINE + first as u64, &words, request);
         }
     }
 
@@ -180,63 +180,48 @@ impl<M: Machine> TpccTasks<'_, M> {
         self.logs(view, task.timestamp, |entry| entry.row(table, key, row));
     }
 
-    /// Takes a line out of the stock. Words: the line, its amount and whether its item may be a brand.
+    /// Takes a line out of the stock. Word: the line.
     pub(super) fn stock<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
         let (request, client) = self.client(task);
         if self.rolls_back(request) {
             return;
         }
-        let Request { w, d, .. } = client.new_order;
-        let (at, line) = line(view, task, &client.new_order);
+        let (_, line) = line(view, task, &client.new_order);
         let key = key::stock(line.supplier, line.item);
         let row = view.get(self.tables.stock, &key);
         let mut bytes = row.first::<{ stock::BYTES }>();
-        take(&mut bytes, u32::from(line.quantity), line.supplier != w);
+        take(&mut bytes, u32::from(line.quantity), line.supplier != client.new_order.w);
         row.write(0, &bytes);
-
-        let info = view.get(self.tables.stock_info, &key);
-        let mut words = [request, at as u64, 0, 0, 0];
-        let mut dist = [0; 24];
-        info.read(stock_info::s_dist(d).offset(), &mut dist);
-        for (word, bytes) in words[2..].iter_mut().zip(dist.as_chunks::<8>().0) {
-            *word = u64::from_le_bytes(*bytes);
-        }
-        let amount = task.word(2);
-        let mut data = [0; DATA_MAX];
-        let is_brand =
-            amount & BRAND != 0 && has_original(rest(info, stock_info::S_DATA.0, &mut data));
-        let amount = (amount & !BRAND) | (u64::from(is_brand) * BRAND);
-        self.scratch.set(request, LINE + at, 0, amount);
-        if self.joins.is_some() {
-            (1..)
-                .zip(&words[2..])
-                .for_each(|(to, &word)| self.scratch.set(request, LINE + at, to, word));
-        }
-        step(view, task, INSERT_LINE, AT_LINE + at as u64, &words, request);
         self.logs(view, task.timestamp, |entry| entry.part(self.tables.stock, &key, 0, &bytes));
     }
 
-    /// Inserts a line, if the task is the last that had to run before. Words: which, and S_DIST_xx unless the line has it.
-    pub(super) fn insert_line<T: Tasks<Machine = M>>(&self, view: &mut View<'_, T>, task: &Task) {
+    /// Inserts lines. Words: the first of them, and the order.
+    pub(super) fn insert_lines<T: Tasks<Machine = M>>(&self, view: &mut View<'_, T>, task: &Task) {
         let (request, client) = self.client(task);
         let Request { w, d, .. } = client.new_order;
-        let (at, line) = line(view, task, &client.new_order);
-        if self.joins.as_ref().is_some_and(|joins| !joins.is_last(request, at, 2)) {
-            return;
+        let (first, o) = (task.word(1) as usize, task.word(2) as u32);
+        let lines = client.new_order.lines().iter().enumerate().skip(first).take(INSERTED);
+        let mut inserted = [None; INSERTED];
+        for ((at, line), inserted) in lines.zip(&mut inserted) {
+            let info = view.get(self.tables.stock_info, &key::stock(line.supplier, line.item));
+            let mut dist = [0; 24];
+            info.read(stock_info::s_dist(d).offset(), &mut dist);
+            let amount = self.scratch.get(request, LINE + at, 0);
+            let mut data = [0; DATA_MAX];
+            let is_brand =
+                amount & BRAND != 0 && has_original(rest(info, stock_info::S_DATA.0, &mut data));
+            let amount = amount & !BRAND;
+            self.scratch.set(request, LINE + at, 1, amount | (u64::from(is_brand) * BRAND));
+            let key = key::order_line(w, d, o, at as u8 + 1);
+            let row = line.row(amount as u32, &dist);
+            view.insert(self.tables.order_line, &key, &row);
+            *inserted = Some((key, row));
         }
-        let o = self.scratch.get(request, DISTRICT, 0) as u32;
-        let amount = self.scratch.get(request, LINE + at, 0) as u32;
-        let mut dist = [0; 24];
-        for (bytes, word) in dist.as_chunks_mut::<8>().0.iter_mut().zip(2..) {
-            *bytes = match self.joins {
-                Some(_) => self.scratch.get(request, LINE + at, word - 1),
-                None => task.word(word),
+        self.logs(view, task.timestamp, |entry| {
+            for (key, row) in inserted.iter().flatten() {
+                entry.row(self.tables.order_line, key, row);
             }
-            .to_le_bytes();
-        }
-        let (key, row) = (key::order_line(w, d, o, at as u8 + 1), line.row(amount, &dist));
-        view.insert(self.tables.order_line, &key, &row);
-        self.logs(view, task.timestamp, |entry| entry.row(self.tables.order_line, &key, &row));
+        });
     }
 
     fn rolls_back(&self, request: u64) -> bool {
@@ -254,7 +239,7 @@ impl<M: Machine> TpccTasks<'_, M> {
             last: word(CUSTOMER, 2) as u8,
             taxes: [word(WAREHOUSE, 0) as u16, word(DISTRICT, 1) as u16],
         };
-        let lines = (0..order.lines().len()).map(|at| word(LINE + at, 0));
+        let lines = (0..order.lines().len()).map(|at| word(LINE + at, 1));
         let sum = lines.clone().map(|line| line & !BRAND).sum();
         let brands = lines.fold(0, |brands, line| brands << 1 | u64::from(line & BRAND != 0));
         Some(terms.shown(sum, brands))
