@@ -105,7 +105,9 @@ fn hash<M: Machine>(key: KeySource<'_, M>) -> u64 {
     }
     M::work(Cost::Hash, 1);
     M::work(Cost::Compare, words_for(key.length()) as u32);
-    hash.wrapping_mul(0xff51_afd7_ed55_8ccd) ^ hash >> 32
+    // Its upper half, which all bits of the key have a part in, goes to the lower one, by which buckets are chosen.
+    hash = hash.wrapping_mul(0xff51_afd7_ed55_8ccd);
+    hash ^ hash >> 32
 }
 
 /// An index in use, with the memory that it takes lines from.
@@ -307,4 +309,22 @@ impl<'t, T: Lines> Hash<'t, T> {
 /// A link to a line.
 fn to<M: Machine>(line: Option<&Bucket<M>>) -> Tagged<Bucket<M>> {
     line.map_or(Tagged::null(), |line| Tagged::new(core::ptr::from_ref(line).cast_mut(), 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chiliad_machine::Plain;
+
+    #[test]
+    fn two_numbers_side_by_side_make_a_key_that_spreads() {
+        let mut rows = [0_u8; 1 << 12];
+        for (first, second) in (0..256_u32).flat_map(|it| (0..32_u32).map(move |day| (it, day))) {
+            let key = (u64::from(first) << 32 | u64::from(second)).to_be_bytes();
+            let hash = hash::<Plain>(KeySource::Bytes(&key));
+            rows[hash as usize % (1 << 12)] += 1;
+        }
+        let most = rows.iter().max().copied().unwrap_or(0);
+        assert!(most as usize <= CHAIN_MAX * SLOTS, "{most} of 8192 in one of 4096 buckets");
+    }
 }
