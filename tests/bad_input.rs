@@ -497,7 +497,7 @@ fn ordered_tasks_need_task_units_and_a_graph() {
     refused(&format!("simulate tpcc {on} --gvt-period 0"), &["--gvt-period", "0"]);
     refused(&format!("simulate tpce {on} --scan-partitions 0"), &["--scan-partitions", "1 to 64"]);
     refused(&format!("simulate tpcc {on} --scan-partitions 4"), &["--scan-partitions", "tpce"]);
-    refused(&format!("simulate tpce {on} --task-log yes"), &["--task-log", "tpcc or bidding"]);
+    refused(&format!("simulate ycsb {on} --task-log yes"), &["--task-log", "--tasks fine"]);
     refused(&format!("simulate tpcc {on} --tasks one --joins yes"), &["--joins", "--tasks fine"]);
     for flag in [
         "--tasks one",

@@ -412,6 +412,7 @@ fn ordered_tasks_run_on_task_units() {
         ("tpcc --scale micro --warehouses 2 --mix np --transactions 300 --warmup 0s", 16),
         ("tpcc --scale micro --warehouses 2 --mix standard --duration 30us --warmup 10us", 64),
         ("bidding --scale micro --duration 20us --warmup 5us", 16),
+        ("tpce --scale micro --transactions 150 --warmup 0s", 16),
         ("tatp --scale micro --duration 20us --warmup 5us --tasks one --sets precise", 8),
         ("bidding --scale micro --transactions 100 --warmup 0s --aborts all --place hint", 16),
     ] {

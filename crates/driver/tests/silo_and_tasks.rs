@@ -14,6 +14,8 @@ use chiliad_workload::bidding::{self, Bidding, BiddingOptions};
 use chiliad_workload::tasks::first;
 use chiliad_workload::tpcc::tasks::TpccTasks;
 use chiliad_workload::tpcc::{self, Tpcc, TpccOptions};
+use chiliad_workload::tpce::tasks::TpceTasks;
+use chiliad_workload::tpce::{self, Tpce, TpceOptions};
 use graphs::{After, answer, load, requests, rows, same};
 
 const REQUESTS: usize = 600;
@@ -107,6 +109,18 @@ fn bidding() {
         let shown = |graph: &BiddingTasks<'_, Plain>, request| Some(graph.shown(request));
         let after = by_tasks(swarm, BiddingTasks::new(&clients), shown);
         let silo = by_silo(&bidding, seed, &after, bidding::Client::shown);
+        same(&silo, &after, &format!("seed {seed}"));
+    }
+}
+
+#[test]
+fn tpce() {
+    for seed in 0..3 {
+        let tpce = Tpce::new(TpceOptions::micro()).unwrap();
+        let (swarm, tables) = load(&tpce, seed);
+        let clients = requests(&tpce, &tables, REQUESTS, seed);
+        let after = by_tasks(swarm, TpceTasks::new(&clients), TpceTasks::shown);
+        let silo = by_silo(&tpce, seed, &after, tpce::Client::shown);
         same(&silo, &after, &format!("seed {seed}"));
     }
 }

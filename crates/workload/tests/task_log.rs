@@ -14,6 +14,8 @@ use chiliad_workload::bidding::{Bidding, BiddingOptions};
 use chiliad_workload::tasks::{GraphOptions, RANGE, TaskLogOptions, first};
 use chiliad_workload::tpcc::tasks::TpccTasks;
 use chiliad_workload::tpcc::{Mix, Tpcc, TpccOptions};
+use chiliad_workload::tpce::tasks::TpceTasks;
+use chiliad_workload::tpce::{Tpce, TpceOptions};
 use graphs::{Rows, load, requests, rows};
 
 type Tables = Vec<(String, Rows)>;
@@ -158,6 +160,16 @@ fn tpcc(logged: &Logged, mix: Mix, step: usize) {
     crash_anywhere(&tpcc, logged, &drained, step);
 }
 
+fn tpce(logged: &Logged, step: usize) {
+    let tpce = Tpce::new(TpceOptions::micro()).unwrap();
+    let mut run = logged.start();
+    let (swarm, tables) = run.outside(|| load(&tpce, logged.seed));
+    let clients = requests(&tpce, &tables, logged.count, logged.seed);
+    let graph = run.outside(|| TpceTasks::with(&clients, &logged.options));
+    let (drained, _) = logged.run(&mut run, swarm, graph, TpceTasks::log);
+    crash_anywhere(&tpce, logged, &drained, step);
+}
+
 /// Says whether a task found a slot taken.
 fn bidding(logged: &Logged, step: usize) -> bool {
     let bidding = Bidding::new(BiddingOptions::micro()).unwrap();
@@ -185,6 +197,7 @@ fn a_crash_somewhere_in_a_larger_run_recovers_a_prefix() {
     for seed in 10..13 {
         let logged = Logged { seed, cores: 16, count: 60, options: options(seed == 11, 2048) };
         tpcc(&logged, Mix::Standard, 997);
+        tpce(&logged, 997);
     }
 }
 

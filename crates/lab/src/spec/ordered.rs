@@ -11,8 +11,8 @@ impl RunSpec {
         let (graph, is_fine) =
             (&self.ordered.graph, self.ordered.form(&self.workload) == Form::Fine);
         let of_tpce = matches!(self.workload, WorkloadOptions::Tpce(_));
-        if graph.task_log.is_some() && (!is_fine || of_tpce) {
-            Some(("--task-log", "with --tasks fine, with tpcc or bidding"))
+        if graph.task_log.is_some() && !is_fine {
+            Some(("--task-log", "with --tasks fine"))
         } else if graph.joins && !is_fine {
             Some(("--joins", "with --tasks fine"))
         } else if graph.scan_partitions.is_some() && !(is_fine && of_tpce) {

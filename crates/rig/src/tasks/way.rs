@@ -187,8 +187,8 @@ impl Way for Tpce {
         TpceTasks::with(clients, options)
     }
 
-    fn log<'t>(_graph: &'t TpceTasks<'_, Sim>) -> Option<&'t TaskLog<Sim>> {
-        None
+    fn log<'t>(graph: &'t TpceTasks<'_, Sim>) -> Option<&'t TaskLog<Sim>> {
+        graph.log()
     }
 
     fn answer(graph: &TpceTasks<'_, Sim>, request: usize) -> Option<u64> {

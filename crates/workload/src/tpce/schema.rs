@@ -223,11 +223,19 @@ pub mod key {
         trade.to_be_bytes()
     }
 
-    /// TRADE_HISTORY.
+    /// TRADE_HISTORY: the state in the last two bits, so that those of trades which follow each other end differently.
     #[inline]
     #[must_use]
-    pub fn state(trade: u64, status: u8) -> [u8; 9] {
-        join(&trade.to_be_bytes(), &[status])
+    pub fn state(trade: u64, status: u8) -> [u8; 8] {
+        (trade << 2 | u64::from(status & 3)).to_be_bytes()
+    }
+
+    /// The trade and the state of such a key.
+    #[inline]
+    #[must_use]
+    pub fn state_of(key: &[u8]) -> (u64, u8) {
+        let both = u64::from_be_bytes(at(key, 0));
+        (both >> 2, (both & 3) as u8)
     }
 
     /// TRADE_ACCOUNT, TRADE_SECURITY and TRADE_QUEUE: a trade of an account, of a security, of a broker.

@@ -52,6 +52,11 @@ impl Asked {
         }
     }
 
+    /// The key of a holding of its account and security, by its trade.
+    pub fn holding(&self, trade: u64) -> [u8; 16] {
+        key::holding(self.account, self.security, trade)
+    }
+
     pub fn holdings(&self) -> HoldingsOf {
         let Self { account, security, is_lifo, quantity, .. } = *self;
         HoldingsOf { account, security, is_lifo, quantity }

@@ -188,9 +188,9 @@ impl<'r> Trades<'r> {
         findings: &mut Findings,
     ) -> Result<()> {
         each_row(tables.trade_history, run, &mut |key, _| {
-            let (number, status) = (key::first_trade(key), key.get(8).copied().unwrap_or(7));
+            let (number, status) = key::state_of(key);
             match self.trades.get_mut(&number) {
-                Some(trade) => trade.states |= 1 << status.min(7),
+                Some(trade) => trade.states |= 1 << status,
                 None => findings.demand(Name::Trades, false, || {
                     format!("trade {number:#x} has a state and no row")
                 }),

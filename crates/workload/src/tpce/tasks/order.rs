@@ -266,7 +266,11 @@ impl<M: Machine> TpceTasks<'_, M> {
         let Some(last) = last else { view.trap("a partition without a trade") };
         let trade = last.wrapping_add(1);
         let order = request.order(task.word(1) as u32, task.word(2) as u32);
-        view.insert(self.tables.trade, &key::trade(trade), &order.row());
+        let row = order.row();
+        view.insert(self.tables.trade, &key::trade(trade), &row);
+        self.logs(view, task.timestamp, |entry| {
+            entry.row(self.tables.trade, &key::trade(trade), &row);
+        });
         self.scratch.set(number, NUMBER, 0, trade);
         let is_pending = order.status() == status::PENDING;
         for way in 0..WAYS + u64::from(is_pending) {
@@ -282,15 +286,19 @@ impl<M: Machine> TpceTasks<'_, M> {
             (task.word(1), &self.tables, self.scratch.get(number, OWNER, 1) as u32);
         let order = request.order(task.word(3) as u32, 0);
         let by = |of| key::trade_by(of, trade);
+        let mut insert = |table, key: &[u8], row: &[u8]| {
+            view.insert(table, key, row);
+            self.logs(view, task.timestamp, |entry| entry.row(table, key, row));
+        };
         match task.word(2) {
             0 => {
                 let state = key::state(trade, order.status());
-                view.insert(tables.trade_history, &state, &rows::dated(order.second));
+                insert(tables.trade_history, &state, &rows::dated(order.second));
             }
-            1 => view.insert(tables.trade_account, &by(order.account), &[]),
-            2 => view.insert(tables.trade_security, &by(order.security), &[]),
-            3 => view.insert(tables.trade_queue, &by(broker), &[]),
-            _ => view.insert(tables.trade_request, &key::trade(trade), &order.request(broker)),
+            1 => insert(tables.trade_account, &by(order.account), &[]),
+            2 => insert(tables.trade_security, &by(order.security), &[]),
+            3 => insert(tables.trade_queue, &by(broker), &[]),
+            _ => insert(tables.trade_request, &key::trade(trade), &order.request(broker)),
         }
     }
 

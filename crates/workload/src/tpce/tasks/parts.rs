@@ -12,7 +12,7 @@
 
 use super::{FAN, FIND_TRADES, LIST, MERGE, OF_ACCOUNTS, PART, RESULT, TpceTasks};
 use crate::ranges::share;
-use crate::tasks::{hint, step};
+use crate::tasks::{RANGE, hint, step};
 use crate::tpce::customer_position::last_trade_keys;
 use crate::tpce::list::List;
 use crate::tpce::market_watch::Caps;
@@ -35,6 +35,10 @@ pub(super) const AT_PART: u64 = 4;
 /// The task that merges them.
 pub(super) const AT_MERGE: u64 = 5;
 
+/// Where what the first part has written has its place in the log, and after it that of the others.
+pub(super) const AT_LOG: u64 = AT_MERGE + 1;
+const _: () = assert!(AT_LOG + (SHOWN_MAX as u64) < RANGE - 1, "all have their place");
+
 /// The bytes of a key that ends in a trade.
 const KEY_BYTES: usize = 12;
 
@@ -48,7 +52,8 @@ impl<M: Machine> TpceTasks<'_, M> {
         [first, end, count]: [u32; 3],
     ) {
         let request = task.word(0);
-        let most = CHILDREN_MAX as u32;
+        // The root of a transaction that is logged has one more child.
+        let most = CHILDREN_MAX as u32 - u32::from(self.log.is_some());
         if end.saturating_sub(first) <= most {
             for part in first..end {
                 let words = [request, part.into(), count.into()];

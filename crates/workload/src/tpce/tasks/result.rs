@@ -8,7 +8,7 @@
 
 use super::parts::AT_FIRST;
 use super::{COMPLETE, KNOWN, NOTE_PRICE, PAY, SETTLE, TAKE_TRADE, TpceTasks};
-use crate::tasks::{get, hint, set, step};
+use crate::tasks::{get, hint, log_column, set, step};
 use crate::tpce::costs::RateOf;
 use crate::tpce::list::List;
 use crate::tpce::request;
@@ -22,11 +22,10 @@ use crate::tpce::trading::{Settling, commission, status, value};
 use chiliad_api::Range;
 use chiliad_machine::Machine;
 use chiliad_machine::tasks::{Task, Tasks};
-use chiliad_swarm::View;
+use chiliad_swarm::{Entry, View};
 
-// Lines of scratch.
-const TAKEN: usize = KNOWN;
-const DONE: usize = KNOWN + 1;
+// The line of scratch.
+const DONE: usize = KNOWN;
 
 // Offsets of timestamps.
 const AT_SUBMIT: u64 = AT_FIRST + 1;
@@ -40,6 +39,9 @@ const TO_SUBMIT: u64 = 0;
 const TO_COUNT: u64 = 1;
 const TO_SETTLE: u64 = 2;
 const TO_PAY: u64 = 3;
+
+/// Holdings with which a trade settles: the trade of each, and its shares before and after.
+type Changes = List<(u64, [i64; 2]), CHANGES_MAX>;
 
 impl<M: Machine> TpceTasks<'_, M> {
     pub(super) fn begin_result<T: Tasks<Machine = M>>(
@@ -78,7 +80,9 @@ impl<M: Machine> TpceTasks<'_, M> {
         });
         let Some(trade) = oldest else { return };
         view.remove(self.tables.trade_queue, &key::trade_by(request.broker, trade));
-        self.scratch.set(number, TAKEN, 0, trade);
+        self.logs(view, task.timestamp, |entry| {
+            entry.none(self.tables.trade_queue, &key::trade_by(request.broker, trade));
+        });
         let asked = Asked::read(&self.trade(view, trade));
         if asked.is_pending {
             step(view, task, PAY, AT_SUBMIT, &[number, TO_SUBMIT, trade], number);
@@ -96,6 +100,9 @@ impl<M: Machine> TpceTasks<'_, M> {
         let price = request.price(&bytes, &asked);
         note(&mut bytes, price, asked.quantity, second(request, &asked));
         row.write(0, &bytes);
+        self.logs(view, task.timestamp, |entry| {
+            entry.part(self.tables.last_trade, &key::one(asked.security), 0, &bytes);
+        });
         let words = [number, task.word(1), price.into()];
         let near = hint(self.tables.holding_summary, &key::two(asked.account, asked.security));
         step(view, task, SETTLE, AT_SETTLE, &words, near);
@@ -106,35 +113,26 @@ impl<M: Machine> TpceTasks<'_, M> {
         let (number, request) = self.message(view, task);
         let (trade, price) = (task.word(1), task.word(2) as u32);
         let asked = Asked::read(&self.trade(view, trade));
-        let Asked { account, security, .. } = asked;
         let tables = &self.tables;
         let kind = view.get(tables.trade_type, &[asked.trade_type]);
         let is_sell = get(kind, trade_type::TT_IS_SELL) != 0;
         let mut settling = Settling::new(is_sell, asked.quantity, price);
-        let (traded, position) = (settling.left(), key::two(account, security));
+        let (traded, position) = (settling.left(), key::two(asked.account, asked.security));
         let found = view.find(tables.holding_summary, &position);
         let held = found.map(|row| get(row, holding_summary::HS_QTY));
+        let mut changes = Changes::new();
         if settling.meets(held.unwrap_or(0)) {
-            let mut changes = List::<(u64, [i64; 2]), CHANGES_MAX>::new();
             self.settle_with(view, &asked.holdings(), &mut settling, &mut |first, quantities| {
                 changes.push((first, quantities));
             });
-            for &(first, [before, after]) in changes.as_slice() {
-                let key = key::holding(account, security, first);
-                match after {
-                    0 => view.remove(tables.holding, &key),
-                    _ => set(view.get(tables.holding, &key), holding::H_QTY, after),
-                }
-                let change = rows::change(before, after);
-                view.insert(tables.holding_history, &key::change(first, trade), &change);
-            }
+            self.change_holdings(view, (trade, &asked), &changes);
         }
         let left = settling.left();
-        if left != 0 {
+        let new = (left != 0).then(|| rows::hold(left, price, second(request, &asked)));
+        if let Some(row) = &new {
             let change = rows::change(0, left);
             view.insert(tables.holding_history, &key::change(trade, trade), &change);
-            let row = rows::hold(left, price, second(request, &asked));
-            view.insert(tables.holding, &key::holding(account, security, trade), &row);
+            view.insert(tables.holding, &asked.holding(trade), row);
         }
         let after = held.unwrap_or(0).wrapping_add(traded);
         match held {
@@ -145,9 +143,53 @@ impl<M: Machine> TpceTasks<'_, M> {
             }
             None => view.insert(tables.holding_summary, &position, &after.to_le_bytes()),
         }
+        self.logs(view, task.timestamp, |entry| {
+            self.log_changes(entry, (trade, &asked), &changes);
+            if let Some(row) = &new {
+                let change = rows::change(0, left);
+                entry.row(tables.holding_history, &key::change(trade, trade), &change);
+                entry.row(tables.holding, &asked.holding(trade), row);
+            }
+            match after {
+                0 => entry.none(tables.holding_summary, &position),
+                _ => entry.row(tables.holding_summary, &position, &after.to_le_bytes()),
+            }
+        });
         let [bought, sold] = settling.sums().map(|sum| sum as u64);
         let near = hint(tables.trade, &key::trade(trade));
         step(view, task, COMPLETE, AT_COMPLETE, &[number, trade, price.into(), bought, sold], near);
+    }
+
+    /// Changes the holdings with which a trade has settled.
+    fn change_holdings<T: Tasks<Machine = M>>(
+        &self,
+        view: &mut View<'_, T>,
+        (trade, asked): (u64, &Asked),
+        changes: &Changes,
+    ) {
+        let tables = &self.tables;
+        for &(first, [before, after]) in changes.as_slice() {
+            let key = asked.holding(first);
+            match after {
+                0 => view.remove(tables.holding, &key),
+                _ => set(view.get(tables.holding, &key), holding::H_QTY, after),
+            }
+            let change = rows::change(before, after);
+            view.insert(tables.holding_history, &key::change(first, trade), &change);
+        }
+    }
+
+    fn log_changes(&self, entry: &mut Entry, (trade, asked): (u64, &Asked), changes: &Changes) {
+        let tables = &self.tables;
+        for &(first, [before, after]) in changes.as_slice() {
+            let key = asked.holding(first);
+            match after {
+                0 => entry.none(tables.holding, &key),
+                _ => log_column(entry, (tables.holding, &key), holding::H_QTY, after),
+            }
+            let change = rows::change(before, after);
+            entry.row(tables.holding_history, &key::change(first, trade), &change);
+        }
     }
 
     /// Completes the trade. Words: the trade, its price, and what the settled shares were bought and sold for.
@@ -173,8 +215,12 @@ impl<M: Machine> TpceTasks<'_, M> {
         let done = Done { second: second(request, &asked), price, commission, tax, tax_status };
         done.complete(&mut row);
         view.get(tables.trade, &key::trade(trade)).write(0, &row);
-        let state = key::state(trade, status::COMPLETED);
-        view.insert(tables.trade_history, &state, &rows::dated(done.second));
+        let (state, dated) = (key::state(trade, status::COMPLETED), rows::dated(done.second));
+        view.insert(tables.trade_history, &state, &dated);
+        self.logs(view, task.timestamp, |entry| {
+            entry.row(tables.trade, &key::trade(trade), &row);
+            entry.row(tables.trade_history, &state, &dated);
+        });
         let amount = rows::brings(&row, tax_status);
         self.scratch.set(number, DONE, 0, shown(trade, &done, amount));
         let near = hint(tables.broker, &key::one(request.broker));
@@ -195,25 +241,40 @@ impl<M: Machine> TpceTasks<'_, M> {
             TO_SUBMIT => {
                 view.remove(tables.trade_request, &key::trade(trade));
                 let state = key::state(trade, status::SUBMITTED);
-                view.insert(tables.trade_history, &state, &rows::dated(request.second));
+                let dated = rows::dated(request.second);
+                view.insert(tables.trade_history, &state, &dated);
+                self.logs(view, task.timestamp, |entry| {
+                    entry.none(tables.trade_request, &key::trade(trade));
+                    entry.row(tables.trade_history, &state, &dated);
+                });
             }
             TO_COUNT => {
-                let row = view.get(tables.broker, &key::one(request.broker));
+                let broker = key::one(request.broker);
+                let row = view.get(tables.broker, &broker);
                 let mut bytes = row.first::<{ broker::B_NAME.offset() }>();
                 count(&mut bytes, task.word(2) as u32);
                 row.write(0, &bytes);
+                self.logs(view, task.timestamp, |it| it.part(tables.broker, &broker, 0, &bytes));
             }
             TO_SETTLE => {
-                let row = self.trade(view, trade);
-                view.insert(tables.settlement, &key::trade(trade), &rows::settle(&row, amount));
+                let (key, row) = (key::trade(trade), self.trade(view, trade));
+                let settled = rows::settle(&row, amount);
+                view.insert(tables.settlement, &key, &settled);
+                self.logs(view, task.timestamp, |it| it.row(tables.settlement, &key, &settled));
             }
             _ => {
                 let row = self.trade(view, trade);
-                let account = key::one(trade::T_CA_ID.get(&row));
-                let account = view.get(tables.customer_account, &account);
+                let key = key::one(trade::T_CA_ID.get(&row));
+                let account = view.get(tables.customer_account, &key);
                 let balance = get(account, customer_account::CA_BAL).wrapping_add(amount);
                 set(account, customer_account::CA_BAL, balance);
-                view.insert(tables.cash_transaction, &key::trade(trade), &rows::pay(&row, amount));
+                let (number, paid) = (key::trade(trade), rows::pay(&row, amount));
+                view.insert(tables.cash_transaction, &number, &paid);
+                self.logs(view, task.timestamp, |entry| {
+                    let row = (tables.customer_account, &key[..]);
+                    log_column(entry, row, customer_account::CA_BAL, balance);
+                    entry.row(tables.cash_transaction, &number, &paid);
+                });
             }
         }
     }

@@ -4,16 +4,19 @@
 //!   root ── find the trades, where they are not known ── parts of them, each trade shown and corrected ── merge
 //! ```
 
+use super::parts::AT_LOG;
 use super::{CORRECT, TpceTasks};
+use crate::tasks::RANGE;
 use crate::tpce::list::List;
 use crate::tpce::request;
 use crate::tpce::schema::{cash_transaction, key, settlement, trade};
 use crate::tpce::trade_update::{
     Change, Request, Shown, change_cash, change_executor, change_settlement, state_of,
 };
+use chiliad_api::TableId;
 use chiliad_machine::Machine;
 use chiliad_machine::tasks::{Task, Tasks};
-use chiliad_swarm::View;
+use chiliad_swarm::{Entry, Record, View};
 
 impl<M: Machine> TpceTasks<'_, M> {
     pub(super) fn begin_update<T: Tasks<Machine = M>>(
@@ -43,7 +46,7 @@ impl<M: Machine> TpceTasks<'_, M> {
         let request::Request::TradeUpdate(request) = asked else {
             view.trap("another transaction's step")
         };
-        let (_, share) = self.part_of(task);
+        let (part, share) = self.part_of(task);
         let trades = match request.bounds() {
             Some(_) => self.listed(number, share),
             None => {
@@ -53,10 +56,12 @@ impl<M: Machine> TpceTasks<'_, M> {
                 some
             }
         };
-        let mut shown = 0_u64;
+        let (mut shown, mut entry) = (0_u64, Entry::default());
         for &trade in trades.as_slice() {
-            shown = shown.wrapping_add(self.correct_trade(view, request, trade));
+            shown = shown.wrapping_add(self.correct_trade(view, request, trade, &mut entry));
         }
+        let at = task.timestamp / RANGE * RANGE + AT_LOG + u64::from(part);
+        self.logs(view, at, |logged| *logged = entry);
         self.end_part(view, task, [shown, 0]);
     }
 
@@ -65,6 +70,7 @@ impl<M: Machine> TpceTasks<'_, M> {
         view: &View<'_, T>,
         request: &Request,
         number: u64,
+        entry: &mut Entry,
     ) -> u64 {
         let (tables, key) = (&self.tables, key::trade(number));
         let trade_row = view.get(tables.trade, &key);
@@ -80,24 +86,32 @@ impl<M: Machine> TpceTasks<'_, M> {
             cash: cash.as_ref().map(|row| &row[..]),
         };
         let shown = shown.fold().wrapping_add(self.states(view, number));
+        let mut change = |(table, row): (TableId, Record<'_, T>), from: usize, bytes: &[u8]| {
+            // A text: its length, and so many letters.
+            let end = from + 1 + usize::from(bytes[from]);
+            let text = bytes.get(from..end).unwrap_or(&[]);
+            row.write(from, text);
+            if self.log.is_some() {
+                entry.part(table, &key, from, text);
+            }
+        };
         match request.change {
             Change::Executors { .. } => {
                 change_executor(&mut trade);
-                let from = trade::T_EXEC_NAME.offset();
-                trade_row.write(from, &trade[from..trade::T_EXEC_NAME.end()]);
+                change((tables.trade, trade_row), trade::T_EXEC_NAME.offset(), &trade);
             }
             Change::Settlements { .. } => {
                 if let (Some(row), Some(bytes)) = (settled, &mut settlement) {
                     change_settlement(bytes, is_cash);
                     let from = settlement::SE_CASH_TYPE.offset();
-                    row.write(from, &bytes[from..settlement::SE_CASH_TYPE.end()]);
+                    change((tables.settlement, row), from, bytes);
                 }
             }
             Change::Cash { .. } => {
                 if let (Some(row), Some(bytes)) = (paid, &mut cash) {
                     change_cash(bytes);
                     let from = cash_transaction::CT_NAME.offset();
-                    row.write(from, &bytes[from..cash_transaction::CT_NAME.end()]);
+                    change((tables.cash_transaction, row), from, bytes);
                 }
             }
         }
