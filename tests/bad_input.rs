@@ -61,6 +61,9 @@ fn what_only_servers_that_share_a_log_have_is_refused_elsewhere() {
     refused("simulate ycsb --scheme hyder --log-faults 1", &["--log-faults", "2 to 1000000"]);
     refused("campaign --scheme mvcc --servers 3", &["--servers", "mvcc", "--scheme hyder"]);
     refused("campaign --servers 3..3", &["--servers", "1 to 64"]);
+    refused("campaign --scheme swarm --disk", &["--disk", "--scheme swarm"]);
+    refused("campaign --scheme swarm --interleave 2", &["--interleave", "--scheme swarm"]);
+    refused("campaign --scheme swarm --cores 65", &["--cores", "1 to 64"]);
     refused("bench ycsb --scheme hyder --servers 65", &["--servers", "1 to 64"]);
     refused("bench ycsb --scheme hyder --premeld newest", &["--premeld", "--certifier meld"]);
     refused("bench ycsb --scheme hyder --group exact", &["--group", "exact", "--certifier meld"]);

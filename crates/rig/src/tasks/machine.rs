@@ -12,7 +12,7 @@ const REGION_BYTES: usize = 8 << 30;
 const EVENTS_MAX: u64 = 4_000_000;
 
 /// Slots of a log: more than there are tasks in flight.
-const SLOTS: [usize; 2] = [1 << 11, 1 << 13];
+const SLOTS: [usize; 2] = [1 << 9, 1 << 11];
 
 /// The most cores.
 const CORES_MAX: u64 = 16;
