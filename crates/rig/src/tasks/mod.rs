@@ -81,6 +81,8 @@ enum Left {
     Rows(After, Drained),
     /// A database whose reading panics.
     Unreadable,
+    /// Nothing to look at: other tasks have committed than those of the program.
+    Others,
     /// Nothing to look at: the tasks did not all commit.
     Pieces,
 }
@@ -93,7 +95,8 @@ trait Checked {
 impl<W: Way> Checked for W {
     fn check(&self, case: &TaskCase, drawn: &Drawn) -> Result<TaskReport, Failure> {
         let requests = Requests { count: drawn.requests, seed: case.seed };
-        let (outcome, left) = on_hardware(self, case, drawn, requests)?;
+        let expected = expected(self, case, drawn, requests)?;
+        let (outcome, left) = on_hardware(self, case, drawn, (requests, expected.ran))?;
         let mut report = TaskReport {
             marks: outcome.marks.iter().copied().collect(),
             events: outcome.events,
@@ -106,20 +109,18 @@ impl<W: Way> Checked for W {
                 report.wrong.push(("other memory", "its rows cannot be read".into()));
                 return Ok(report);
             }
+            Left::Others => {
+                let (tasks, ran) = (outcome.tasks.unwrap_or_default(), expected.ran);
+                let text = format!("{tasks:?}, and {ran} by the serial runtime");
+                report.wrong.push(("tasks lost", text));
+                return Ok(report);
+            }
             Left::Pieces => {
                 report.wrong.push(ended(&outcome.verdict));
                 return Ok(report);
             }
         };
         report.transactions = requests.count as u64;
-        let expected = expected(self, case, drawn, requests)?;
-        let tasks = outcome.tasks.unwrap_or_default();
-        if tasks.committed != expected.ran || tasks.made != tasks.committed + tasks.squashed {
-            let ran = expected.ran;
-            report
-                .wrong
-                .push(("tasks lost", format!("{tasks:?}, and {ran} by the serial runtime")));
-        }
         for (oracle, other) in &expected.afters {
             if let Some(difference) = after.difference(other) {
                 report.wrong.push(("other memory", format!("{difference}, by {oracle}")));
@@ -150,7 +151,7 @@ fn on_hardware<W: Way>(
     way: &W,
     case: &TaskCase,
     drawn: &Drawn,
-    requests: Requests,
+    (requests, ran): (Requests, u64),
 ) -> Result<(Outcome, Left), Failure> {
     let refused = |refused: chiliad_simulator::NoMemory| Failure::Host(refused.to_string());
     let mut run = Run::try_new(drawn.config(case.seed, case.plant)).map_err(refused)?;
@@ -173,12 +174,15 @@ fn on_hardware<W: Way>(
         drawn.options,
         &mut |passed| drain(passed.timestamp),
     );
-    if !outcome.verdict.is_completed() {
+    let tasks = outcome.tasks.unwrap_or_default();
+    let are_others = tasks.committed != ran || tasks.made != tasks.committed + tasks.squashed;
+    if are_others || !outcome.verdict.is_completed() {
         // Left in pieces.
+        let left = if outcome.verdict.is_completed() { Left::Others } else { Left::Pieces };
         forget(bodies);
         forget(clients);
         forget(swarm);
-        return Ok((outcome, Left::Pieces));
+        return Ok((outcome, left));
     }
     run.outside(|| drain(u64::MAX));
     let answers = run.outside(move || {
