@@ -23,7 +23,7 @@ pub struct TaskFlags {
     /// Tasks that a scan of tpce is divided into under swarm, 1 to 64 [default: 4].
     #[arg(long, value_name = "K", value_parser = small(1, SCAN_PARTITIONS_MAX))]
     pub scan_partitions: Option<u32>,
-    /// What tasks of tpcc and bidding write is logged under swarm, by tasks of their own [default: no].
+    /// What tasks write is logged under swarm, by tasks of their own [default: no].
     #[arg(long, value_name = "YES|NO", value_parser = yes_no())]
     pub task_log: Option<bool>,
     /// How the lines are kept under swarm that a task has accessed [default: bloom].
