@@ -20,7 +20,7 @@ pub struct TaskFlags {
     /// of them, ahead of its turn [default: no].
     #[arg(long, value_name = "YES|NO", value_parser = yes_no())]
     pub joins: Option<bool>,
-    /// Tasks that a scan of tpce is divided into under swarm, 1 to 64 [default: 4].
+    /// Tasks that a scan of tpce is divided into under swarm, 1 to 64 [default: 16].
     #[arg(long, value_name = "K", value_parser = small(1, SCAN_PARTITIONS_MAX))]
     pub scan_partitions: Option<u32>,
     /// What tasks write is logged under swarm, by tasks of their own [default: no].

@@ -9,7 +9,7 @@ pub struct GraphOptions {
     /// them, which runs early as often as not.
     pub joins: bool,
     /// Parts of a scan, or of what it has found, that are tasks of their own (Yan, 2015, 4.2.2), 1 to
-    /// [`SCAN_PARTITIONS_MAX`]; `None`: four. TPC-E's graph has such scans.
+    /// [`SCAN_PARTITIONS_MAX`]; `None`: sixteen, so that the lines of a part leave its filters sparse. TPC-E's graph has such scans.
     pub scan_partitions: Option<u32>,
     /// What tasks write is logged, by tasks of their own (Yan, 2015, 4.3).
     pub task_log: Option<TaskLogOptions>,
@@ -19,7 +19,7 @@ pub struct GraphOptions {
 pub const SCAN_PARTITIONS_MAX: u32 = 64;
 
 /// Parts of a scan where nothing is said of them.
-const SCAN_PARTITIONS: u32 = 4;
+const SCAN_PARTITIONS: u32 = 16;
 
 impl GraphOptions {
     /// The parts of a scan.
@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn no_parts_and_too_many_are_refused() {
         let of = |parts| GraphOptions { scan_partitions: parts, ..Default::default() };
-        assert_eq!(of(None).scan_partitions(), Ok(4));
+        assert_eq!(of(None).scan_partitions(), Ok(16));
         assert_eq!(of(Some(64)).scan_partitions(), Ok(64));
         for parts in [0, 65] {
             let message = format!("--scan-partitions {parts}: accepted is 1 to 64");
