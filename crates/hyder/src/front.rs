@@ -14,7 +14,7 @@ use crate::item::Refused;
 use crate::known::Watch;
 use crate::maker::Maker;
 use crate::parts::{Assembly, Part};
-use crate::progress::Timed;
+use crate::progress::{Progress, Timed};
 use crate::record::{self, CheckpointNote, Head, Kind, Unreadable};
 use crate::restore::Restored;
 use crate::seen::Seen;
@@ -92,7 +92,7 @@ impl<M: Machine> Front<M> {
         let known = (first, self.checksum);
         self.watch.look::<M>(&*self.log, known, server.options.log_patience)?;
         let records = self.read(patience)?;
-        let start = M::now();
+        let start = Progress::<M>::start();
         let mut source = Source { records, wholes: Vec::new() };
         let completed = self.assemble(first, &mut source);
         let source = Arc::new(source);
@@ -262,7 +262,7 @@ impl<M: Machine> Front<M> {
     /// that the last stage leaves to others. `in_flight` is the oldest label that a batch was built on
     /// that is not decided yet.
     pub fn collect(&mut self, server: &Desk<M>, maker: &mut Maker<M>, in_flight: u64) {
-        let start = M::now();
+        let start = Progress::<M>::start();
         let garbage = core::mem::take(&mut *server.garbage.lock());
         for Garbage { label, mut replaced, before, batches } in garbage {
             batches.into_iter().for_each(|batch| batch.clear_away(maker, &mut replaced));

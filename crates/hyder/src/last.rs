@@ -18,7 +18,7 @@ use crate::judge::Judge;
 use crate::node::Tree;
 use crate::options::{Certifier, RollOptions};
 use crate::pending::Answer;
-use crate::progress::{Timed, Zones};
+use crate::progress::{Progress, Timed, Zones};
 use crate::record::Head;
 use crate::restore::Restored;
 use crate::rules::{Joined, Rules};
@@ -156,7 +156,7 @@ impl<M: Machine> Last<M> {
     /// # Errors
     /// [`Error::Diverged`], [`Error::OutOfMemory`], [`Error::LogRefused`]: nothing is decided any more then.
     pub fn step(&mut self, server: &Desk<M>, mut batches: Vec<Batch<M>>) -> Result<(), Error> {
-        let (before, first, mut bytes, start) = (self.label, self.next, 0, M::now());
+        let (before, first, mut bytes, start) = (self.label, self.next, 0, Progress::<M>::start());
         let mut place = None;
         for batch in &mut batches {
             batch.work(|_, mut tasks| {

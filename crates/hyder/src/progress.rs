@@ -57,17 +57,26 @@ impl<M: Machine> Progress<M> {
         }
     }
 
+    /// The time at which a stage begins to work. Runs that explore have no time: nothing of it is counted there.
+    pub fn start() -> Ticks {
+        if M::explores() { 0 } else { M::now() }
+    }
+
     /// A stage has worked since `start`.
     pub fn worked(&self, stage: Timed, start: Ticks) {
-        let taken = M::now().saturating_sub(start);
-        self.times[stage as usize].fetch_add(taken, Ordering::Relaxed);
+        if !M::explores() {
+            let taken = M::now().saturating_sub(start);
+            self.times[stage as usize].fetch_add(taken, Ordering::Relaxed);
+        }
     }
 
     /// The last stage has judged so many intentions, in all.
     pub fn has_judged(&self, zones: Zones) {
-        self.intentions.store(zones.intentions, Ordering::Relaxed);
-        self.zone_total.store(zones.total, Ordering::Relaxed);
-        self.zone_max.store(zones.max, Ordering::Relaxed);
+        if !M::explores() {
+            self.intentions.store(zones.intentions, Ordering::Relaxed);
+            self.zone_total.store(zones.total, Ordering::Relaxed);
+            self.zone_max.store(zones.max, Ordering::Relaxed);
+        }
     }
 
     /// How the log was rolled forward so far.

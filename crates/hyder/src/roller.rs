@@ -9,7 +9,7 @@ use crate::last::Last;
 use crate::maker::Maker;
 use crate::opening::{Beginning, begin};
 use crate::options::ServerOptions;
-use crate::progress::Timed;
+use crate::progress::{Progress, Timed};
 use chiliad_api::Error;
 use chiliad_machine::Machine;
 use chiliad_machine::shared_log::SharedLog;
@@ -59,7 +59,7 @@ impl<M: Machine> Roller<M> {
         let mut batches = front.step(server, patience)?;
         let states = server.recent.all();
         let options = last.judge.options;
-        let start = M::now();
+        let start = Progress::<M>::start();
         for batch in &mut batches {
             build(batch, &mut last.judge.maker, &options, &states);
         }

@@ -5,7 +5,7 @@ use crate::build::build;
 use crate::maker::Maker;
 use crate::nap::nap;
 use crate::pipeline::{Queue, Stage};
-use crate::progress::Timed;
+use crate::progress::{Progress, Timed};
 use crate::server::Server;
 use chiliad_api::Error;
 use chiliad_machine::{Latch, Machine, Ordering, Word};
@@ -69,7 +69,7 @@ impl<M: Machine> Server<M> {
             let oldest = self.recent.oldest();
             let stage = match roll.pipeline {
                 0..=2 => {
-                    let start = M::now();
+                    let start = Progress::<M>::start();
                     build(&mut batch, maker, roll, &self.recent.all());
                     self.progress.worked(Timed::Building, start);
                     Stage::Built(batch)
@@ -86,7 +86,7 @@ impl<M: Machine> Server<M> {
         self.rolls(|| {
             while !(over() && self.pipeline.is_over()) {
                 if let Some((number, mut batch)) = self.pipeline.find(Queue::take_read) {
-                    let start = M::now();
+                    let start = Progress::<M>::start();
                     build(&mut batch, &mut maker, &self.options.roll, &self.recent.all());
                     self.progress.worked(Timed::Building, start);
                     self.pipeline.built(number, batch);

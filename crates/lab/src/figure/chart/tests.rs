@@ -25,6 +25,7 @@ fn lines(figure: &Figure) -> Lines {
             "memory_bytes": 100.0 * rate,
             "breakdown": {"useful": 0.5, "abort": 0.1, "timestamp": 0.1, "index": 0.1, "wait": 0.1,
                 "manager": 0.1},
+            "core_time": {"committed": 0.6, "aborted": 0.2, "stalled": 0.1, "idle": 0.1},
         }));
         Reading { bytes: Some(1e3 * rate), costs: Some(costs), ..measured }
     };
@@ -47,7 +48,8 @@ fn every_figure_has_a_picture() {
     let figures = [true, false].map(|native| all(native).expect("every description parses"));
     for figure in figures.into_iter().flatten() {
         let lines = lines(&figure);
-        let svg = svg(&figure, &lines).expect("drawn").expect("something to draw");
+        let drawn = svg(&figure, &lines).expect("drawn");
+        let svg = drawn.unwrap_or_else(|| panic!("{}: nothing to draw", figure.id));
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{}", figure.id);
         for panel in &figure.panels {
             assert!(svg.contains(&format!("({}) {}", panel.id, panel.title)), "{}", figure.id);
