@@ -5,11 +5,13 @@
 //! transaction's lines when the run is over.
 
 mod joins;
+mod log;
 mod one;
 mod options;
 
 pub use joins::FAULTS;
 pub(crate) use joins::Joins;
+pub(crate) use log::Log;
 pub use one::{Answer, FirstRequests, OneTask, execute};
 pub use options::{GraphOptions, SCAN_PARTITIONS_MAX, TaskLogOptions};
 
@@ -17,7 +19,7 @@ use crate::row::{Column, Kind};
 use chiliad_api::TableId;
 use chiliad_machine::tasks::{FunctionId, LINE_WORDS, Lines, Task, Tasks};
 use chiliad_machine::{Array, Cost, Line, Machine, Ordering, Word};
-use chiliad_swarm::{Entry, Record, TaskLog, View};
+use chiliad_swarm::{Entry, Record, View};
 use core::array::from_fn;
 
 /// Timestamps of a transaction: more than any has steps.
@@ -142,17 +144,6 @@ where
     let mut bytes = [0; COLUMN_MAX];
     K::write(&mut bytes[..column.bytes()], value);
     (bytes, column.bytes())
-}
-
-/// A log of so many transactions, as a graph's options say, whose function of this number puts entries into slots.
-pub(crate) fn task_log<M: Machine>(
-    options: &GraphOptions,
-    transactions: usize,
-    function: FunctionId,
-) -> Option<TaskLog<M>> {
-    let TaskLogOptions { slots } = options.task_log?;
-    let slots = slots.unwrap_or((transactions * RANGE as usize).next_power_of_two());
-    Some(TaskLog::new(transactions, RANGE, slots, function))
 }
 
 /// Lines of tracked words: so many for each transaction, all zero at first. Tasks that may run side by side write

@@ -100,22 +100,19 @@ impl Formed {
         graph: GraphOptions,
     ) -> Box<dyn Asked + '_> {
         let requests = FirstRequests { workload: self.workload(), count, seed };
-        let kinds = (0..count).map(|request| requests.client(tables, request).1.kind).collect();
-        let known = Known { requests, kinds, graph };
+        let known = Known { requests, graph };
         match self {
             Self::Tpcc(workload) => Box::new(Drawn::new(workload, known, tables)),
             Self::Tpce(workload) => Box::new(Drawn::new(workload, known, tables)),
             Self::Bidding(workload) => Box::new(Drawn::new(workload, known, tables)),
-            Self::One(_) => Box::new(OneByOne { known, tables: tables.to_vec() }),
+            Self::One(_) => Box::new(OneByOne::new(known, tables)),
         }
     }
 }
 
-/// What is known of requests before they run.
+/// Requests, before they are drawn, and the form of their tasks.
 struct Known<'w> {
     requests: FirstRequests<'w>,
-    /// By request.
-    kinds: Vec<usize>,
     /// How they become tasks.
     graph: GraphOptions,
 }
@@ -123,7 +120,17 @@ struct Known<'w> {
 /// Requests whose transactions are a task each.
 struct OneByOne<'w> {
     known: Known<'w>,
+    /// By request.
+    kinds: Vec<usize>,
     tables: Vec<TableId>,
+}
+
+impl<'w> OneByOne<'w> {
+    fn new(known: Known<'w>, tables: &[TableId]) -> Self {
+        let kind = |request| known.requests.client(tables, request).1.kind;
+        let kinds = (0..known.requests.count).map(kind).collect();
+        Self { known, kinds, tables: tables.to_vec() }
+    }
 }
 
 impl<T: Tasks> Answering<T> for OneTask<'_> {
@@ -134,7 +141,7 @@ impl<T: Tasks> Answering<T> for OneTask<'_> {
 
 impl Asked for OneByOne<'_> {
     fn kinds(&self) -> &[usize] {
-        &self.known.kinds
+        &self.kinds
     }
 
     fn on_hardware(&self) -> Box<dyn Answering<Hardware> + '_> {
@@ -177,14 +184,16 @@ trait OwnGraph: Workload {
 struct Drawn<'w, W: Workload> {
     workload: &'w W,
     known: Known<'w>,
+    /// By request.
+    kinds: Vec<usize>,
     clients: Vec<W::Client>,
 }
 
 impl<'w, W: Workload> Drawn<'w, W> {
     fn new(workload: &'w W, known: Known<'w>, tables: &[TableId]) -> Self {
         let client = |request| Self::client(workload, &known.requests, tables, request);
-        let clients = (0..known.requests.count).map(client).collect();
-        Self { workload, known, clients }
+        let (clients, kinds) = (0..known.requests.count).map(client).unzip();
+        Self { workload, known, kinds, clients }
     }
 
     fn client(
@@ -192,16 +201,16 @@ impl<'w, W: Workload> Drawn<'w, W> {
         requests: &FirstRequests<'_>,
         tables: &[TableId],
         request: usize,
-    ) -> W::Client {
+    ) -> (W::Client, usize) {
         let mut client = workload.client(tables, requests.client_id(request));
-        workload.next(&mut client, &mut Vec::new());
-        client
+        let shape = workload.next(&mut client, &mut Vec::new());
+        (client, shape.kind)
     }
 }
 
 impl<W: OwnGraph> Asked for Drawn<'_, W> {
     fn kinds(&self) -> &[usize] {
-        &self.known.kinds
+        &self.kinds
     }
 
     fn on_hardware(&self) -> Box<dyn Answering<Hardware> + '_> {
@@ -218,7 +227,7 @@ impl<W: OwnGraph> Asked for Drawn<'_, W> {
         request: usize,
         tx: &mut dyn Transaction,
     ) -> Result<Answer> {
-        let mut client = Self::client(self.workload, &self.known.requests, tables, request);
+        let (mut client, _) = Self::client(self.workload, &self.known.requests, tables, request);
         self.workload.execute(&mut client, tx)?;
         Ok(told(W::shown(&client)))
     }
@@ -283,8 +292,7 @@ impl OwnGraph for Tpce {
 
 impl<T: Tasks> Answering<T> for BiddingTasks<'_, T::Machine> {
     fn answered(&self, request: usize) -> Option<Answer> {
-        let shown = self.shown(request);
-        Some(told(u64::from(shown.number) << 32 | u64::from(shown.highest)))
+        Some(told(self.shown(request).number_of_both()))
     }
 }
 
@@ -304,7 +312,6 @@ impl OwnGraph for Bidding {
     }
 
     fn shown(client: &Self::Client) -> u64 {
-        let shown = client.shown();
-        u64::from(shown.number) << 32 | u64::from(shown.highest)
+        client.shown().number_of_both()
     }
 }

@@ -153,7 +153,7 @@ impl Way for Bidding {
     }
 
     fn answer(graph: &BiddingTasks<'_, Sim>, request: usize) -> Option<u64> {
-        Some(number(graph.shown(request)))
+        Some(graph.shown(request).number_of_both())
     }
 
     fn execute(
@@ -163,7 +163,7 @@ impl Way for Bidding {
         tx: &mut dyn Transaction,
     ) -> Result<u64> {
         Workload::execute(self, &mut clients[request], tx)?;
-        Ok(number(clients[request].shown()))
+        Ok(clients[request].shown().number_of_both())
     }
 }
 
@@ -204,11 +204,6 @@ impl Way for Tpce {
         Workload::execute(self, &mut clients[request], tx)?;
         Ok(clients[request].shown())
     }
-}
-
-/// The answer to a bid as one number.
-fn number(shown: bidding::Shown) -> u64 {
-    u64::from(shown.number) << 32 | u64::from(shown.highest)
 }
 
 /// Any workload, each of whose transactions is one task.

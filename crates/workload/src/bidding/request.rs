@@ -30,6 +30,14 @@ pub struct Shown {
     pub highest: u32,
 }
 
+impl Shown {
+    /// Both as one number.
+    #[must_use]
+    pub fn number_of_both(self) -> u64 {
+        u64::from(self.number) << 32 | u64::from(self.highest)
+    }
+}
+
 /// One client: its random numbers and the request in hand.
 pub struct Client {
     pub(super) tables: Tables,

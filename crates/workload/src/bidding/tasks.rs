@@ -12,12 +12,12 @@ use super::Client;
 use super::request::Shown;
 use super::schema::{Tables, bid, bidmax, biduser, key};
 use crate::tasks::{
-    GENERATE, GraphOptions, RANGE, ROOT, Scratch, charge_request, generate, get, log_column, set,
-    task_log,
+    GENERATE, GraphOptions, Log, RANGE, ROOT, Scratch, charge_request, generate, get, log_column,
+    set,
 };
 use chiliad_machine::Machine;
 use chiliad_machine::tasks::{FunctionId, Task, Tasks};
-use chiliad_swarm::{Entry, Graph, TaskLog, View};
+use chiliad_swarm::{Graph, TaskLog, View};
 
 /// Names of the functions, by number.
 const NAMES: [&str; 6] = ["generate", "root", "count_bid", "insert_bid", "keep_highest", "log"];
@@ -37,7 +37,7 @@ pub struct BiddingTasks<'c, M: Machine> {
     tables: Tables,
     clients: &'c [Client],
     scratch: Scratch<M>,
-    log: Option<TaskLog<M>>,
+    log: Log<M>,
 }
 
 impl<'c, M: Machine> BiddingTasks<'c, M> {
@@ -58,27 +58,13 @@ impl<'c, M: Machine> BiddingTasks<'c, M> {
     pub fn with(clients: &'c [Client], options: &GraphOptions) -> Self {
         let tables = clients.first().expect("a client").tables;
         let scratch = Scratch::new(clients.len(), SCRATCH_LINES);
-        Self { tables, clients, scratch, log: task_log(options, clients.len(), LOG) }
+        Self { tables, clients, scratch, log: Log::new(options, clients.len(), LOG) }
     }
 
     /// What the transactions have written, if that is logged.
     #[must_use]
     pub fn log(&self) -> Option<&TaskLog<M>> {
-        self.log.as_ref()
-    }
-
-    /// Logs what the calling task has written, where anything is logged.
-    fn logs<T: Tasks<Machine = M>>(
-        &self,
-        view: &View<'_, T>,
-        task: &Task,
-        changes: impl FnOnce(&mut Entry),
-    ) {
-        if let Some(log) = &self.log {
-            let mut entry = Entry::default();
-            changes(&mut entry);
-            log.write(view, task.timestamp, &entry);
-        }
+        self.log.kept()
     }
 
     /// The answer to a request whose transaction has finished: [`Client::shown`].
@@ -90,9 +76,7 @@ impl<'c, M: Machine> BiddingTasks<'c, M> {
 
     fn begin<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
         let request = task.word(0);
-        if let Some(log) = &self.log {
-            log.commit(view, task);
-        }
+        self.log.commit(view, task);
         charge_request::<M>(2);
         let bid = self.clients[request as usize].bid();
         let hint =
@@ -113,7 +97,7 @@ impl<'c, M: Machine> BiddingTasks<'c, M> {
         self.scratch.set(request, USER, 0, number.into());
         let base = task.timestamp / RANGE * RANGE;
         view.enqueue(INSERT_BID, base + 2, &[request, number.into()], task.hint);
-        self.logs(view, task, |entry| {
+        self.log.write(view, task.timestamp, |entry| {
             let key = key::user(user);
             log_column(entry, (self.tables.biduser, &key), biduser::BIDS, number.wrapping_add(1));
         });
@@ -127,7 +111,7 @@ impl<'c, M: Machine> BiddingTasks<'c, M> {
         bid::PRODUCT.set(&mut row, asked.product);
         bid::AMOUNT.set(&mut row, asked.amount);
         view.insert(self.tables.bid, &key, &row);
-        self.logs(view, task, |entry| entry.row(self.tables.bid, &key, &row));
+        self.log.write(view, task.timestamp, |entry| entry.row(self.tables.bid, &key, &row));
     }
 
     fn keep_highest<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
@@ -137,7 +121,7 @@ impl<'c, M: Machine> BiddingTasks<'c, M> {
         let highest = get(row, bidmax::AMOUNT);
         if asked.amount > highest {
             set(row, bidmax::AMOUNT, asked.amount);
-            self.logs(view, task, |entry| {
+            self.log.write(view, task.timestamp, |entry| {
                 let key = key::product(asked.product);
                 log_column(entry, (self.tables.bidmax, &key), bidmax::AMOUNT, asked.amount);
             });
@@ -158,7 +142,7 @@ impl<T: Tasks> Graph<T> for BiddingTasks<'_, T::Machine> {
             COUNT_BID => self.count_bid(view, task),
             INSERT_BID => self.insert_bid(view, task),
             KEEP_HIGHEST => self.keep_highest(view, task),
-            LOG => self.log.iter().for_each(|log| log.put(view, task)),
+            LOG => self.log.put(view, task),
             _ => view.trap("a function that does not exist"),
         }
     }

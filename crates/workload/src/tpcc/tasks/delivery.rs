@@ -71,7 +71,7 @@ impl<M: Machine> TpccTasks<'_, M> {
         let words = [request, d.into(), o.into(), lines.into(), c.into()];
         let hint = hint(tables.order_line, &key::order_line(w, d, o, 0));
         step(view, task, DELIVER_LINES, at(d.into()) + 1, &words, hint);
-        self.logs(view, task.timestamp, |entry| {
+        self.log.write(view, task.timestamp, |entry| {
             let order = key::order(w, d, o);
             entry.none(tables.new_order, &order);
             let row = (tables.order, &order[..]);
@@ -92,7 +92,7 @@ impl<M: Machine> TpccTasks<'_, M> {
             amount += u64::from(get(line, order_line::OL_AMOUNT));
             true
         });
-        self.logs(view, task.timestamp, |entry| {
+        self.log.write(view, task.timestamp, |entry| {
             for number in 1..=task.word(3) as u8 {
                 let key = key::order_line(w, d, o, number);
                 let row = (self.tables.order_line, &key[..]);
@@ -118,7 +118,7 @@ impl<M: Machine> TpccTasks<'_, M> {
         let mut bytes = row.first::<{ customer::BYTES }>();
         deliver(&mut bytes, amount);
         row.write(0, &bytes);
-        self.logs(view, task.timestamp, |entry| {
+        self.log.write(view, task.timestamp, |entry| {
             let key = key::customer(client.delivery.w, d, c);
             entry.part(self.tables.customer, &key, 0, &bytes);
         });

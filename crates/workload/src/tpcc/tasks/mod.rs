@@ -15,11 +15,11 @@ mod reads;
 use super::schema::Tables;
 use super::{Client, DELIVERY, NEW_ORDER, ORDER_STATUS, PAYMENT};
 use crate::tasks::{
-    GENERATE, GraphOptions, Joins, ROOT, Scratch, charge_request, generate, hint, step, task_log,
+    GENERATE, GraphOptions, Joins, Log, ROOT, Scratch, charge_request, generate, hint, step,
 };
 use chiliad_machine::Machine;
 use chiliad_machine::tasks::{FunctionId, Task, Tasks};
-use chiliad_swarm::{Entry, Graph, TaskLog, View};
+use chiliad_swarm::{Graph, TaskLog, View};
 
 /// Names of the functions, by number.
 const NAMES: [&str; 23] = [
@@ -80,7 +80,7 @@ pub struct TpccTasks<'c, M: Machine> {
     scratch: Scratch<M>,
     /// Counters of the parents of HISTORY.
     joins: Option<Joins<M>>,
-    log: Option<TaskLog<M>>,
+    log: Log<M>,
 }
 
 impl<'c, M: Machine> TpccTasks<'c, M> {
@@ -102,27 +102,13 @@ impl<'c, M: Machine> TpccTasks<'c, M> {
         let tables = clients.first().expect("a client").tables;
         let joins = options.joins.then(|| Joins::new(clients.len(), 1));
         let scratch = Scratch::new(clients.len(), SCRATCH_LINES);
-        Self { tables, clients, scratch, joins, log: task_log(options, clients.len(), LOG) }
+        Self { tables, clients, scratch, joins, log: Log::new(options, clients.len(), LOG) }
     }
 
     /// What the transactions have written, if that is logged.
     #[must_use]
     pub fn log(&self) -> Option<&TaskLog<M>> {
-        self.log.as_ref()
-    }
-
-    /// Logs what the calling task has written, in its transaction's order at `timestamp`, where anything is logged.
-    fn logs<T: Tasks<Machine = M>>(
-        &self,
-        view: &View<'_, T>,
-        timestamp: u64,
-        changes: impl FnOnce(&mut Entry),
-    ) {
-        if let Some(log) = &self.log {
-            let mut entry = Entry::default();
-            changes(&mut entry);
-            log.write(view, timestamp, &entry);
-        }
+        self.log.kept()
     }
 
     /// The terminal's output after a transaction has finished: [`Client::shown`]; `None` if it was rolled back.
@@ -175,7 +161,7 @@ impl<T: Tasks> Graph<T> for TpccTasks<'_, T::Machine> {
             DELIVER_LINES => self.deliver_lines(view, task),
             DELIVER_CUSTOMER => self.deliver_customer(view, task),
             MAKE_ROOM => self.make_room(view, task),
-            LOG => self.log.iter().for_each(|log| log.put(view, task)),
+            LOG => self.log.put(view, task),
             _ => view.trap("a function that does not exist"),
         }
     }
@@ -186,9 +172,7 @@ impl<M: Machine> TpccTasks<'_, M> {
     fn begin<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
         let (_, client) = self.client(task);
         let is_order = client.kind == NEW_ORDER;
-        if let Some(log) = &self.log {
-            log.commit(view, task);
-        }
+        self.log.commit(view, task);
         charge_request::<M>(if is_order { client.new_order.lines().len() as u32 } else { 1 });
         match client.kind {
             NEW_ORDER => self.begin_new_order(view, task),

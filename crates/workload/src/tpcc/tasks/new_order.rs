@@ -145,7 +145,7 @@ impl<M: Machine> TpccTasks<'_, M> {
             step(view, task, INSERT_ORDER, AT_ORDER + which, &[request, which, o.into()], hint);
         }
         step(view, task, MAKE_ROOM, AT_ROOM, &[request, o.into()], request);
-        self.logs(view, task.timestamp, |entry| {
+        self.log.write(view, task.timestamp, |entry| {
             let row = (tables.district, &key::district(w, d)[..]);
             log_column(entry, row, district::D_NEXT_O_ID, o.wrapping_add(1));
         });
@@ -177,7 +177,7 @@ impl<M: Machine> TpccTasks<'_, M> {
             _ => (self.tables.order_customer, &of_customer, &[]),
         };
         view.insert(table, key, row);
-        self.logs(view, task.timestamp, |entry| entry.row(table, key, row));
+        self.log.write(view, task.timestamp, |entry| entry.row(table, key, row));
     }
 
     /// Takes a line out of the stock. Word: the line.
@@ -192,7 +192,8 @@ impl<M: Machine> TpccTasks<'_, M> {
         let mut bytes = row.first::<{ stock::BYTES }>();
         take(&mut bytes, u32::from(line.quantity), line.supplier != client.new_order.w);
         row.write(0, &bytes);
-        self.logs(view, task.timestamp, |entry| entry.part(self.tables.stock, &key, 0, &bytes));
+        self.log
+            .write(view, task.timestamp, |entry| entry.part(self.tables.stock, &key, 0, &bytes));
     }
 
     /// Inserts lines. Words: the first of them, and the order.
@@ -217,7 +218,7 @@ impl<M: Machine> TpccTasks<'_, M> {
             view.insert(self.tables.order_line, &key, &row);
             *inserted = Some((key, row));
         }
-        self.logs(view, task.timestamp, |entry| {
+        self.log.write(view, task.timestamp, |entry| {
             for (key, row) in inserted.iter().flatten() {
                 entry.row(self.tables.order_line, key, row);
             }

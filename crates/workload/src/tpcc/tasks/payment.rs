@@ -94,7 +94,7 @@ impl<M: Machine> TpccTasks<'_, M> {
             self.scratch.set(request, WAREHOUSE, word, value);
         }
         self.paid(view, task);
-        self.logs(view, own(task, AT_WAREHOUSE), |entry| {
+        self.log.write(view, own(task, AT_WAREHOUSE), |entry| {
             let row = (self.tables.warehouse, &key::warehouse(w)[..]);
             log_column(entry, row, warehouse::W_YTD, paid);
         });
@@ -110,7 +110,7 @@ impl<M: Machine> TpccTasks<'_, M> {
             self.scratch.set(request, DISTRICT, word, value);
         }
         self.paid(view, task);
-        self.logs(view, own(task, AT_DISTRICT), |entry| {
+        self.log.write(view, own(task, AT_DISTRICT), |entry| {
             let row = (self.tables.district, &key::district(w, d)[..]);
             log_column(entry, row, district::D_YTD, paid);
         });
@@ -135,7 +135,7 @@ impl<M: Machine> TpccTasks<'_, M> {
             step(view, task, NOTE_BAD_CREDIT, AT_NOTE, &[request, c.into()], data);
         }
         self.paid(view, task);
-        self.logs(view, own(task, AT_CUSTOMER), |entry| {
+        self.log.write(view, own(task, AT_CUSTOMER), |entry| {
             entry.part(self.tables.customer, &key, 0, &bytes);
         });
     }
@@ -158,7 +158,7 @@ impl<M: Machine> TpccTasks<'_, M> {
         row.read(0, &mut data[length..length + kept]);
         let end = (length + kept).min(request.data_max);
         view.replace(self.tables.customer_data, &key, &data[..end]);
-        self.logs(view, task.timestamp, |entry| {
+        self.log.write(view, task.timestamp, |entry| {
             entry.row(self.tables.customer_data, &key, &data[..end]);
         });
     }
@@ -177,7 +177,7 @@ impl<M: Machine> TpccTasks<'_, M> {
         let (row, end) = client.payment.history(word(CUSTOMER, 0) as u16, &names);
         let key = key::history(client.terminal.number, client.payment.sequence);
         view.insert(self.tables.history, &key, &row[..end]);
-        self.logs(view, task.timestamp, |entry| {
+        self.log.write(view, task.timestamp, |entry| {
             entry.row(self.tables.history, &key, &row[..end]);
         });
     }

@@ -20,12 +20,10 @@ use super::Client;
 use super::request::Request;
 use super::rules::{ACCOUNTS_MAX, Rules};
 use super::schema::Tables;
-use crate::tasks::{
-    GENERATE, GraphOptions, Joins, ROOT, Scratch, charge_request, generate, task_log,
-};
+use crate::tasks::{GENERATE, GraphOptions, Joins, Log, ROOT, Scratch, charge_request, generate};
 use chiliad_machine::Machine;
 use chiliad_machine::tasks::{FunctionId, Task, Tasks};
-use chiliad_swarm::{Entry, Graph, TaskLog, View};
+use chiliad_swarm::{Graph, TaskLog, View};
 
 /// Names of the functions, by number.
 const NAMES: [&str; 25] = [
@@ -102,7 +100,7 @@ pub struct TpceTasks<'c, M: Machine> {
     scratch: Scratch<M>,
     /// A counter of a transaction's parts.
     joins: Option<Joins<M>>,
-    log: Option<TaskLog<M>>,
+    log: Log<M>,
 }
 
 impl<'c, M: Machine> TpceTasks<'c, M> {
@@ -125,28 +123,14 @@ impl<'c, M: Machine> TpceTasks<'c, M> {
         let parts = options.scan_partitions().expect("parts that are in range");
         let scratch = Scratch::new(clients.len(), PART + parts as usize);
         let joins = options.joins.then(|| Joins::new(clients.len(), 1));
-        let log = task_log(options, clients.len(), LOG);
+        let log = Log::new(options, clients.len(), LOG);
         Self { tables, rules, parts, clients, scratch, joins, log }
     }
 
     /// What the transactions have written, if that is logged.
     #[must_use]
     pub fn log(&self) -> Option<&TaskLog<M>> {
-        self.log.as_ref()
-    }
-
-    /// Logs what the calling task has written, in its transaction's order at `timestamp`, where anything is logged.
-    fn logs<T: Tasks<Machine = M>>(
-        &self,
-        view: &View<'_, T>,
-        timestamp: u64,
-        changes: impl FnOnce(&mut Entry),
-    ) {
-        if let Some(log) = &self.log {
-            let mut entry = Entry::default();
-            changes(&mut entry);
-            log.write(view, timestamp, &entry);
-        }
+        self.log.kept()
     }
 
     /// What a transaction that has finished has shown: [`Client::shown`], or zero where [`Client::found`] would be
@@ -171,9 +155,7 @@ impl<'c, M: Machine> TpceTasks<'c, M> {
     /// The root of a transaction.
     fn begin<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
         let (number, request) = self.asked(task);
-        if let Some(log) = &self.log {
-            log.commit(view, task);
-        }
+        self.log.commit(view, task);
         charge_request::<M>(self.clients[number as usize].draws());
         match request {
             Request::CustomerPosition(request) => self.begin_position(view, task, request),
@@ -217,7 +199,7 @@ impl<T: Tasks> Graph<T> for TpceTasks<'_, T::Machine> {
             SETTLE => self.settle(view, task),
             COMPLETE => self.complete(view, task),
             PAY => self.pay(view, task),
-            LOG => self.log.iter().for_each(|log| log.put(view, task)),
+            LOG => self.log.put(view, task),
             _ => view.trap("a function that does not exist"),
         }
     }

@@ -268,7 +268,7 @@ impl<M: Machine> TpceTasks<'_, M> {
         let order = request.order(task.word(1) as u32, task.word(2) as u32);
         let row = order.row();
         view.insert(self.tables.trade, &key::trade(trade), &row);
-        self.logs(view, task.timestamp, |entry| {
+        self.log.write(view, task.timestamp, |entry| {
             entry.row(self.tables.trade, &key::trade(trade), &row);
         });
         self.scratch.set(number, NUMBER, 0, trade);
@@ -288,7 +288,7 @@ impl<M: Machine> TpceTasks<'_, M> {
         let by = |of| key::trade_by(of, trade);
         let mut insert = |table, key: &[u8], row: &[u8]| {
             view.insert(table, key, row);
-            self.logs(view, task.timestamp, |entry| entry.row(table, key, row));
+            self.log.write(view, task.timestamp, |entry| entry.row(table, key, row));
         };
         match task.word(2) {
             0 => {

@@ -53,7 +53,7 @@ impl<M: Machine> TpceTasks<'_, M> {
     ) {
         let request = task.word(0);
         // The root of a transaction that is logged has one more child.
-        let most = CHILDREN_MAX as u32 - u32::from(self.log.is_some());
+        let most = CHILDREN_MAX as u32 - u32::from(self.log.kept().is_some());
         if end.saturating_sub(first) <= most {
             for part in first..end {
                 let words = [request, part.into(), count.into()];

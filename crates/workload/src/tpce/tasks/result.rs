@@ -80,7 +80,7 @@ impl<M: Machine> TpceTasks<'_, M> {
         });
         let Some(trade) = oldest else { return };
         view.remove(self.tables.trade_queue, &key::trade_by(request.broker, trade));
-        self.logs(view, task.timestamp, |entry| {
+        self.log.write(view, task.timestamp, |entry| {
             entry.none(self.tables.trade_queue, &key::trade_by(request.broker, trade));
         });
         let asked = Asked::read(&self.trade(view, trade));
@@ -100,7 +100,7 @@ impl<M: Machine> TpceTasks<'_, M> {
         let price = request.price(&bytes, &asked);
         note(&mut bytes, price, asked.quantity, second(request, &asked));
         row.write(0, &bytes);
-        self.logs(view, task.timestamp, |entry| {
+        self.log.write(view, task.timestamp, |entry| {
             entry.part(self.tables.last_trade, &key::one(asked.security), 0, &bytes);
         });
         let words = [number, task.word(1), price.into()];
@@ -143,7 +143,7 @@ impl<M: Machine> TpceTasks<'_, M> {
             }
             None => view.insert(tables.holding_summary, &position, &after.to_le_bytes()),
         }
-        self.logs(view, task.timestamp, |entry| {
+        self.log.write(view, task.timestamp, |entry| {
             self.log_changes(entry, (trade, &asked), &changes);
             if let Some(row) = &new {
                 let change = rows::change(0, left);
@@ -217,7 +217,7 @@ impl<M: Machine> TpceTasks<'_, M> {
         view.get(tables.trade, &key::trade(trade)).write(0, &row);
         let (state, dated) = (key::state(trade, status::COMPLETED), rows::dated(done.second));
         view.insert(tables.trade_history, &state, &dated);
-        self.logs(view, task.timestamp, |entry| {
+        self.log.write(view, task.timestamp, |entry| {
             entry.row(tables.trade, &key::trade(trade), &row);
             entry.row(tables.trade_history, &state, &dated);
         });
@@ -243,7 +243,7 @@ impl<M: Machine> TpceTasks<'_, M> {
                 let state = key::state(trade, status::SUBMITTED);
                 let dated = rows::dated(request.second);
                 view.insert(tables.trade_history, &state, &dated);
-                self.logs(view, task.timestamp, |entry| {
+                self.log.write(view, task.timestamp, |entry| {
                     entry.none(tables.trade_request, &key::trade(trade));
                     entry.row(tables.trade_history, &state, &dated);
                 });
@@ -254,13 +254,15 @@ impl<M: Machine> TpceTasks<'_, M> {
                 let mut bytes = row.first::<{ broker::B_NAME.offset() }>();
                 count(&mut bytes, task.word(2) as u32);
                 row.write(0, &bytes);
-                self.logs(view, task.timestamp, |it| it.part(tables.broker, &broker, 0, &bytes));
+                self.log
+                    .write(view, task.timestamp, |it| it.part(tables.broker, &broker, 0, &bytes));
             }
             TO_SETTLE => {
                 let (key, row) = (key::trade(trade), self.trade(view, trade));
                 let settled = rows::settle(&row, amount);
                 view.insert(tables.settlement, &key, &settled);
-                self.logs(view, task.timestamp, |it| it.row(tables.settlement, &key, &settled));
+                self.log
+                    .write(view, task.timestamp, |it| it.row(tables.settlement, &key, &settled));
             }
             _ => {
                 let row = self.trade(view, trade);
@@ -270,7 +272,7 @@ impl<M: Machine> TpceTasks<'_, M> {
                 set(account, customer_account::CA_BAL, balance);
                 let (number, paid) = (key::trade(trade), rows::pay(&row, amount));
                 view.insert(tables.cash_transaction, &number, &paid);
-                self.logs(view, task.timestamp, |entry| {
+                self.log.write(view, task.timestamp, |entry| {
                     let row = (tables.customer_account, &key[..]);
                     log_column(entry, row, customer_account::CA_BAL, balance);
                     entry.row(tables.cash_transaction, &number, &paid);

@@ -61,7 +61,7 @@ impl<M: Machine> TpceTasks<'_, M> {
             shown = shown.wrapping_add(self.correct_trade(view, request, trade, &mut entry));
         }
         let at = task.timestamp / RANGE * RANGE + AT_LOG + u64::from(part);
-        self.logs(view, at, |logged| *logged = entry);
+        self.log.write(view, at, |logged| *logged = entry);
         self.end_part(view, task, [shown, 0]);
     }
 
@@ -91,7 +91,7 @@ impl<M: Machine> TpceTasks<'_, M> {
             let end = from + 1 + usize::from(bytes[from]);
             let text = bytes.get(from..end).unwrap_or(&[]);
             row.write(from, text);
-            if self.log.is_some() {
+            if self.log.kept().is_some() {
                 entry.part(table, &key, from, text);
             }
         };
