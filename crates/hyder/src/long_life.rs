@@ -485,7 +485,7 @@ fn an_endless_run_keeps_its_memory() {
     }
 }
 
-/// What a server tells of rolling forward is what its log has.
+/// A server counts the conflict zones that the intentions of its log have.
 #[test]
 fn conflict_zones_are_those_of_the_log() {
     let world = World::new(5);

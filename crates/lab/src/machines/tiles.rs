@@ -94,7 +94,7 @@ pub(super) fn read_tasks(
 pub struct Unfit {
     /// Its name in machine files.
     pub field: &'static str,
-    /// What is wrong with it.
+    /// The reason why tiles cannot have it.
     pub problem: String,
     /// What would not be.
     pub accepted: String,

@@ -3,7 +3,7 @@
 use chiliad_driver::Form;
 use chiliad_simulator::{Aborts, Canary, CommitEntry, Place, SetKind, TaskOptions};
 
-/// What is a task.
+/// The name of a form in results.
 pub(super) fn form_name(form: Form) -> &'static str {
     match form {
         Form::One => "one",

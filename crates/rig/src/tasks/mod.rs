@@ -45,7 +45,7 @@ pub const CORES_MAX: usize = 64;
 /// The outcome of a case.
 #[derive(Debug, Default)]
 pub struct TaskReport {
-    /// What is wrong, by name and in words.
+    /// Each problem that was found: its name, and a sentence about it.
     pub wrong: Vec<(&'static str, String)>,
     /// Rare branches taken.
     pub marks: BTreeSet<&'static str>,

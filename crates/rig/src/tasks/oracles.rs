@@ -59,7 +59,7 @@ fn load(
 /// The rows of a table, by key.
 pub(super) type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// What a run of requests leaves.
+/// The state after a run of requests.
 pub(super) struct After {
     /// By table, in the order of the workload's.
     rows: Vec<(String, Rows)>,
@@ -69,7 +69,7 @@ pub(super) struct After {
 }
 
 impl After {
-    /// What is left in SwarmDB.
+    /// Reads the rows of a SwarmDB database and checks the conditions.
     pub(super) fn of_swarm(
         workload: &dyn AnyWorkload,
         swarm: &Swarm<Sim>,

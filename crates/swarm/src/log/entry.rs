@@ -81,7 +81,7 @@ pub struct Change {
     pub to: To,
 }
 
-/// What a row is after a change.
+/// The state of a row after a change.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum To {
     /// It has this value.

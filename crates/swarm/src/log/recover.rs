@@ -10,7 +10,7 @@ use chiliad_api::{Error, Result};
 use chiliad_machine::Machine;
 use std::collections::BTreeMap;
 
-/// What a log holds.
+/// The transactions that a log has whole.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Recovered {
     /// The transactions that have finished, by number, rising.

@@ -1,4 +1,4 @@
-//! What a trade costs, looked up: the parts that trade-order estimates and trade-result takes.
+//! The fees and taxes of a trade: trade-order estimates with them, trade-result takes them.
 
 use super::schema::{Tables, commission_rate, customer_taxrate, holding, key, taxrate};
 use super::trading::Settling;
@@ -21,7 +21,7 @@ pub(super) fn commission_rate<T: Transaction + ?Sized>(
     Ok(commission_rate::CR_RATE.get(tx.bytes(entry.row)?))
 }
 
-/// What a rate depends on.
+/// The properties of a trade by which its rates are looked up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RateOf {
     pub tier: u8,

@@ -14,7 +14,7 @@ use chiliad_api::{Get, Range, Result, Transaction};
 /// Positions of an account that are read.
 pub(super) const POSITIONS_MAX: usize = BASKET_MAX as usize;
 
-/// Who asks.
+/// A request for the position of a customer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Request {
     pub customer: u32,
