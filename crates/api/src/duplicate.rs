@@ -1,7 +1,8 @@
 //! A key that is taken: which, and in which table.
 
-use crate::layout::{Column, ColumnType};
-use chiliad_storage::key::{BadKey, KeyPart, Source};
+use crate::layout::Column;
+use chiliad_row::key::Source;
+use chiliad_row::{BadValue, ColumnType, Value, read_key};
 use core::fmt;
 
 /// As much of a key as is shown, in bytes of its text.
@@ -60,52 +61,29 @@ impl fmt::Display for DuplicateKey {
 }
 
 /// The values of a key's columns: one by itself, several in parentheses.
-fn show_all(columns: &[Column], key: &[u8]) -> Result<String, BadKey> {
+fn show_all(columns: &[Column], key: &[u8]) -> Result<String, BadValue> {
     let mut source = Source::new(key);
-    let values = columns.iter().map(|column| show(&column.column_type, &mut source));
-    let values = values.collect::<Result<Vec<_>, _>>()?;
+    let show = |column: &Column| {
+        let value = read_key(&column.column_type, &mut source)?;
+        Ok(show(&column.column_type, &value))
+    };
+    let values = columns.iter().map(show).collect::<Result<Vec<_>, BadValue>>()?;
     match &values[..] {
-        _ if !source.is_empty() => Err(BadKey),
+        _ if !source.is_empty() => Err(BadValue::new("bytes after a key")),
         [one] => Ok(one.clone()),
         several => Ok(format!("({})", several.join(", "))),
     }
 }
 
-fn show(column_type: &ColumnType, source: &mut Source<'_>) -> Result<String, BadKey> {
-    fn of<T: KeyPart<Decoded: ToString> + ?Sized>(
-        source: &mut Source<'_>,
-    ) -> Result<String, BadKey> {
-        T::read(source).map(|value| value.to_string())
-    }
-    match column_type {
-        ColumnType::Bool => of::<bool>(source),
-        ColumnType::Unsigned(8) => of::<u8>(source),
-        ColumnType::Unsigned(16) => of::<u16>(source),
-        ColumnType::Unsigned(32) => of::<u32>(source),
-        ColumnType::Unsigned(64) => of::<u64>(source),
-        ColumnType::Unsigned(128) => of::<u128>(source),
-        ColumnType::Signed(8) => of::<i8>(source),
-        ColumnType::Signed(16) => of::<i16>(source),
-        ColumnType::Signed(32) => of::<i32>(source),
-        ColumnType::Signed(64) => of::<i64>(source),
-        ColumnType::Signed(128) => of::<i128>(source),
-        ColumnType::Text(_) | ColumnType::String => {
-            <str as KeyPart>::read(source).map(|text| format!("{text:?}"))
-        }
-        ColumnType::Blob => Ok(bytes_text(&<[u8] as KeyPart>::read(source)?)),
-        ColumnType::Bytes(length) => {
-            let bytes = (0..*length).map(|_| source.take::<1>().map(|[byte]| byte));
-            Ok(bytes_text(&bytes.collect::<Result<Vec<u8>, _>>()?))
-        }
-        ColumnType::Optional(of) => match bool::read(source)? {
-            true => Ok(format!("Some({})", show(of, source)?)),
-            false => Ok("None".into()),
-        },
-        ColumnType::Descending(of) => source.complemented(|source| show(of, source)),
-        ColumnType::Float(_)
-        | ColumnType::Unsigned(_)
-        | ColumnType::Signed(_)
-        | ColumnType::Custom { .. } => Err(BadKey),
+/// A value as a program writes it.
+fn show(column_type: &ColumnType, value: &Value) -> String {
+    match (column_type, value) {
+        (ColumnType::Optional(_), Value::Null) => "None".into(),
+        (ColumnType::Optional(of), value) => format!("Some({})", show(of, value)),
+        (ColumnType::Descending(of), value) => show(of, value),
+        (_, Value::Text(text)) => format!("{text:?}"),
+        (_, Value::Bytes(bytes)) => bytes_text(bytes),
+        (_, value) => value.to_string(),
     }
 }
 
@@ -116,7 +94,7 @@ fn bytes_text(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chiliad_storage::key::{Desc, encode_into};
+    use chiliad_row::key::{Desc, encode_into};
 
     fn columns(types: &str) -> Vec<Column> {
         let column = |text: &str| Column::new("c", text.parse().expect("a type"));

@@ -186,8 +186,8 @@ impl fmt::Display for Difference {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::ColumnType;
     use crate::{PartType, SecondarySpec};
+    use chiliad_row::ColumnType;
 
     fn parsed(columns: &str) -> Vec<Column> {
         let column = |text: &str| {

@@ -82,7 +82,7 @@ fn encode_part(part: &KeyPart, field: &[u8], out: &mut Vec<u8>) {
         PartType::Bytes => out.extend_from_slice(field),
         PartType::Text => {
             let length = usize::from(field[0]).min(field.len() - 1);
-            chiliad_storage::key::KeyPart::write(&field[1..1 + length], out);
+            chiliad_row::key::KeyPart::write(&field[1..1 + length], out);
         }
     }
 }

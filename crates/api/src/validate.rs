@@ -1,7 +1,7 @@
 //! Refuses declarations that no table can have.
 
 use crate::error::{Error, Result};
-use crate::layout::{Column, Layout, TableLayout, is_of_name};
+use crate::layout::{Column, Layout, TableLayout};
 use crate::table::{PartType, TableSpec};
 
 impl TableSpec {
@@ -47,7 +47,7 @@ impl Layout {
                 let refuse = |what: &str| {
                     Err(Error::InvalidOption(format!("column {name:?} of table {table}: {what}")))
                 };
-                if name.is_empty() || !name.chars().all(is_of_name) {
+                if !chiliad_row::is_name(name) {
                     return refuse(
                         "a name has no blanks, commas, parentheses or control characters",
                     );
@@ -68,7 +68,7 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::{ColumnType, WRAPS_MAX};
+    use chiliad_row::{ColumnType, DEPTH_MAX};
 
     #[test]
     fn what_could_not_be_read_back_is_refused() {
@@ -77,7 +77,7 @@ mod tests {
             Layout { key: vec![], row }.validate("t").is_err()
         };
         let mut deep = ColumnType::Bool;
-        for _ in 0..WRAPS_MAX {
+        for _ in 0..DEPTH_MAX {
             assert!(!refused("a", deep.clone()));
             deep = deep.optional();
         }

@@ -59,6 +59,7 @@ mod wait;
 mod worker;
 mod write_ops;
 
+pub use chiliad_api::key;
 pub use chiliad_api::{
     Alone, Cancel, Change, Checkpointed, Column, ColumnType, Committed, Contents, Copied, Crew,
     Difference, DuplicateKey, Entry, Error, Get, Hold, Host, HotRecord, IndexKind, Info, Intent,
@@ -69,7 +70,7 @@ pub use chiliad_api::{
     Transaction, WriteKind, Writes,
 };
 pub use chiliad_log::{CheckpointInfo, LogError, LogOptions, MANIFEST_NAME, Stepped};
-pub use chiliad_storage::{KEY_BYTES_MAX, Supply, Usage, VALUE_BYTES_MAX, WORKERS_MAX, key};
+pub use chiliad_storage::{KEY_BYTES_MAX, Supply, Usage, VALUE_BYTES_MAX, WORKERS_MAX};
 pub use contract::Scheme;
 pub use database::Database;
 pub use durable::{

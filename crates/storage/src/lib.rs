@@ -16,7 +16,6 @@ mod classes;
 mod guard;
 mod heap;
 pub mod index;
-pub mod key;
 mod pool;
 mod record;
 mod slots;

@@ -14,11 +14,12 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("chiliad-derive", &[]),
     ("chiliad-loom", &["chiliad-machine"]),
     ("chiliad-simulator", &["chiliad-machine"]),
+    ("chiliad-row", &[]),
     ("chiliad-storage", &["chiliad-machine"]),
     ("chiliad-log", &["chiliad-machine"]),
     ("chiliad-shared-log", &["chiliad-machine", "chiliad-log"]),
     ("chiliad-lock", &["chiliad-machine"]),
-    ("chiliad-api", &["chiliad-machine", "chiliad-storage", "chiliad-log"]),
+    ("chiliad-api", &["chiliad-machine", "chiliad-row", "chiliad-storage", "chiliad-log"]),
     (
         "chiliad-engine",
         &["chiliad-machine", "chiliad-storage", "chiliad-lock", "chiliad-log", "chiliad-api"],
@@ -109,6 +110,7 @@ const RIGS: &[&str] = &["chiliad-api", "chiliad-loom", "chiliad-simulator", "chi
 /// The foreign crates of the rooms where each needs a reason: no ready-made locks, epochs, pools.
 const FOREIGN: &[(&str, &[&str])] = &[
     ("chiliad-machine", &["corosensei", "libc"]),
+    ("chiliad-row", &[]),
     ("chiliad-storage", &[]),
     ("chiliad-lock", &[]),
     ("chiliad-log", &["crc32fast", "lz4_flex"]),

@@ -1,6 +1,6 @@
 //! Encodings compare as the tuples they stand for, and come back.
 
-use chiliad_storage::key::{BadKey, Desc, KeyPart, decode, encode, encode_into, prefix_end};
+use chiliad_row::key::{BadKey, Desc, KeyPart, decode, encode, encode_into, prefix_end};
 use std::fmt::Debug;
 
 struct Random(u64);

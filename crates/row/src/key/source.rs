@@ -49,10 +49,10 @@ impl<'a> Source<'a> {
     ///
     /// # Errors
     /// Those of `read`.
-    pub fn complemented<T>(
+    pub fn complemented<T, E>(
         &mut self,
-        read: impl FnOnce(&mut Self) -> Result<T, BadKey>,
-    ) -> Result<T, BadKey> {
+        read: impl FnOnce(&mut Self) -> Result<T, E>,
+    ) -> Result<T, E> {
         self.flip = !self.flip;
         let value = read(self);
         self.flip = !self.flip;

@@ -1,7 +1,7 @@
 //! Order-preserving encoding of composite keys: bytes that compare as the tuples they stand for.
 //!
 //! ```
-//! use chiliad_storage::key::{Desc, decode, encode, encode_into};
+//! use chiliad_row::key::{Desc, decode, encode, encode_into};
 //!
 //! let key = encode(&(7_u32, 3_u8, -5_i64));
 //! assert!(key < encode(&(7_u32, 3_u8, 12_i64)));

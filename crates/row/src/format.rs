@@ -1,0 +1,262 @@
+//! Where the columns of a schema lie in the bytes of a row.
+//!
+//! ```text
+//! u16 version of the schema | body:
+//!   null bits, one for each column that may have no value, in the order of columns, lowest bit first; whole bytes
+//!   the columns of fixed size, in order, without padding; zeros where there is no value
+//!   u32 end of each column of variable size, in order, counted from the end of these numbers
+//!   the bytes of the columns of variable size, in order; none where there is no value
+//! ```
+//!
+//! All numbers are little-endian. The offset of a column of fixed size, of a null bit and of an end depends on the schema
+//! alone: one column is read without a look at the others.
+
+use crate::{BadRow, ColumnType};
+
+/// Bytes of a row before its body: the version of the schema under which it was written.
+pub const VERSION_BYTES: usize = 2;
+
+/// A row's version and body.
+///
+/// # Errors
+/// [`BadRow::TooShort`] for a row that has no room for a version.
+#[inline]
+pub fn split(row: &[u8]) -> Result<(u16, &[u8]), BadRow> {
+    match row.split_first_chunk() {
+        Some((version, body)) => Ok((u16::from_le_bytes(*version), body)),
+        None => Err(BadRow::TooShort { bytes: row.len(), needed: VERSION_BYTES }),
+    }
+}
+
+/// Begins a row of `version` in `row`; its body follows.
+#[inline]
+pub fn with_version(version: u16, row: &mut Vec<u8>) {
+    row.extend_from_slice(&version.to_le_bytes());
+}
+
+/// The place of a column in a body.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The byte and the bit that are set where there is no value, if that can be.
+    pub null: Option<(usize, u8)>,
+    /// Where the value lies.
+    pub at: At,
+}
+
+/// Where a column's bytes lie.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum At {
+    /// At an offset, as many bytes as its type has.
+    Fixed {
+        /// Bytes of the body before it.
+        offset: usize,
+        /// Bytes of it.
+        bytes: usize,
+    },
+    /// Among the columns of variable size, this one by number from 0.
+    Variable(usize),
+}
+
+/// The places of a schema's columns.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RowFormat {
+    places: Vec<Place>,
+    /// Bytes of null bits and columns of fixed size.
+    fixed: usize,
+    /// Columns of variable size.
+    variable: usize,
+}
+
+impl RowFormat {
+    /// The format of rows of these columns. Sizes beyond the address space saturate: no schema has them.
+    pub fn of<'a>(types: impl IntoIterator<Item = &'a ColumnType>) -> Self {
+        let types: Vec<_> = types.into_iter().collect();
+        let nullable = types.iter().filter(|it| it.is_nullable()).count();
+        let mut format = Self { places: Vec::new(), fixed: nullable.div_ceil(8), variable: 0 };
+        let mut nulls = 0;
+        for column_type in types {
+            let null = column_type.is_nullable().then(|| (nulls / 8, 1 << (nulls % 8)));
+            nulls += usize::from(null.is_some());
+            let at = match column_type.row_bytes() {
+                Some(bytes) => At::Fixed { offset: format.fixed, bytes },
+                None => At::Variable(format.variable),
+            };
+            match at {
+                At::Fixed { bytes, .. } => format.fixed = format.fixed.saturating_add(bytes),
+                At::Variable(_) => format.variable += 1,
+            }
+            format.places.push(Place { null, at });
+        }
+        format
+    }
+
+    /// How many columns there are.
+    #[must_use]
+    pub fn columns(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The place of column `at`, counted from 0.
+    ///
+    /// # Panics
+    /// When there is no such column.
+    #[must_use]
+    pub fn place(&self, at: usize) -> Place {
+        self.places[at]
+    }
+
+    /// Bytes of a body before the columns of variable size: the least that a body has.
+    #[must_use]
+    pub fn head_bytes(&self) -> usize {
+        self.fixed.saturating_add(4 * self.variable)
+    }
+
+    /// Refuses a body whose length or ends are those of no row of this format.
+    ///
+    /// # Errors
+    /// [`BadRow::TooShort`], [`BadRow::Ends`].
+    pub fn check(&self, body: &[u8]) -> Result<(), BadRow> {
+        let head = self.head_bytes();
+        let Some(tail) = body.len().checked_sub(head) else {
+            return Err(BadRow::TooShort { bytes: body.len(), needed: head });
+        };
+        let mut last = 0;
+        for at in 0..self.variable {
+            let end = self.end(body, at)?;
+            if end < last {
+                return Err(BadRow::Ends);
+            }
+            last = end;
+        }
+        if last == tail { Ok(()) } else { Err(BadRow::Ends) }
+    }
+
+    /// The bytes of column `at` of a body; `None` where it has no value.
+    ///
+    /// # Errors
+    /// [`BadRow`] for a body that does not reach as far.
+    ///
+    /// # Panics
+    /// When there is no such column.
+    pub fn cell<'b>(&self, body: &'b [u8], at: usize) -> Result<Option<&'b [u8]>, BadRow> {
+        let Place { null, at } = self.places[at];
+        if let Some((byte, bit)) = null {
+            let bits = body.get(byte).ok_or_else(|| self.too_short(body))?;
+            if bits & bit != 0 {
+                return Ok(None);
+            }
+        }
+        match at {
+            At::Fixed { offset, bytes } => {
+                let cell = body.get(offset..offset.saturating_add(bytes));
+                cell.ok_or_else(|| self.too_short(body)).map(Some)
+            }
+            At::Variable(number) => {
+                let start = if number == 0 { 0 } else { self.end(body, number - 1)? };
+                let end = self.end(body, number)?;
+                let tail = body.get(self.head_bytes()..).ok_or_else(|| self.too_short(body))?;
+                tail.get(start..end).ok_or(BadRow::Ends).map(Some)
+            }
+        }
+    }
+
+    /// Where a column of variable size ends, counted from the first one's beginning.
+    fn end(&self, body: &[u8], number: usize) -> Result<usize, BadRow> {
+        let offset = self.fixed + 4 * number;
+        let end = body.get(offset..).and_then(|rest| rest.first_chunk());
+        let end = end.ok_or_else(|| self.too_short(body))?;
+        Ok(u32::from_le_bytes(*end) as usize)
+    }
+
+    fn too_short(&self, body: &[u8]) -> BadRow {
+        BadRow::TooShort { bytes: body.len(), needed: self.head_bytes() }
+    }
+
+    /// Appends a body of these cells to `out`: for each column its bytes, or none.
+    ///
+    /// # Panics
+    /// When there are not as many cells as columns, a column that must have a value has none, a cell of fixed size has
+    /// other bytes, or those of variable size have more than 4 GiB.
+    pub fn write<'c>(&self, cells: impl IntoIterator<Item = Option<&'c [u8]>>, out: &mut Vec<u8>) {
+        let body = out.len();
+        out.resize(body + self.head_bytes(), 0);
+        let tail = out.len();
+        let mut cells = cells.into_iter();
+        for place in &self.places {
+            let cell = cells.next().expect("a cell for each column");
+            if cell.is_none() {
+                let (byte, bit) = place.null.expect("a value where there must be one");
+                out[body + byte] |= bit;
+            }
+            match place.at {
+                At::Fixed { offset, bytes } => {
+                    if let Some(cell) = cell {
+                        out[body + offset..body + offset + bytes].copy_from_slice(cell);
+                    }
+                }
+                At::Variable(number) => {
+                    out.extend_from_slice(cell.unwrap_or_default());
+                    let end = u32::try_from(out.len() - tail).expect("at most 4 GiB");
+                    let at = body + self.fixed + 4 * number;
+                    out[at..at + 4].copy_from_slice(&end.to_le_bytes());
+                }
+            }
+        }
+        assert!(cells.next().is_none(), "a column for each cell");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn format(types: &[&str]) -> RowFormat {
+        let parsed: Vec<ColumnType> = types.iter().map(|text| text.parse().expect(text)).collect();
+        RowFormat::of(&parsed)
+    }
+
+    #[test]
+    fn columns_lie_where_the_drawing_says() {
+        let format = format(&["u16", "string", "option(u32)", "option(blob)", "bool"]);
+        let mut out = b"before".to_vec();
+        let cells: [Option<&[u8]>; 5] =
+            [Some(&[1, 2]), Some(b"text"), None, Some(b"xyz"), Some(&[1])];
+        format.write(cells, &mut out);
+        let body = &out[6..];
+        let expected =
+            [&[0b01, 1, 2, 0, 0, 0, 0, 1][..], &[4, 0, 0, 0, 7, 0, 0, 0], b"textxyz"].concat();
+        assert_eq!(body, expected);
+        assert_eq!(format.check(body), Ok(()));
+        for (at, cell) in cells.into_iter().enumerate() {
+            assert_eq!(format.cell(body, at), Ok(cell), "{at}");
+        }
+    }
+
+    #[test]
+    fn bodies_of_other_lengths_are_refused() {
+        let format = format(&["u16", "string", "option(string)"]);
+        let mut body = Vec::new();
+        format.write([Some(&[1, 2][..]), Some(b"text"), Some(b"xyz")], &mut body);
+        for length in 0..body.len() {
+            assert!(format.check(&body[..length]).is_err(), "{length}");
+            for at in 0..3 {
+                let _ = format.cell(&body[..length], at);
+            }
+        }
+        let longer = [&body[..], &[0]].concat();
+        assert_eq!(format.check(&longer), Err(BadRow::Ends));
+        let mut crossed = body.clone();
+        crossed[3] = 9;
+        assert_eq!(format.check(&crossed), Err(BadRow::Ends));
+        crossed[3..7].fill(0xff);
+        assert_eq!(format.check(&crossed), Err(BadRow::Ends));
+        assert_eq!(format.cell(&crossed, 1), Err(BadRow::Ends));
+    }
+
+    #[test]
+    fn the_ninth_null_is_in_the_second_byte() {
+        let format = format(&["option(u8)"; 9]);
+        assert_eq!(format.place(8).null, Some((1, 1)));
+        assert_eq!(format.place(0).at, At::Fixed { offset: 2, bytes: 1 });
+    }
+}

@@ -1,0 +1,366 @@
+//! Keys of values: bytes that compare as the values do, made from a value's bytes without a value between.
+//!
+//! | type | key |
+//! | --- | --- |
+//! | unsigned integers, `char`, `time`, a variant's number, lengths of time | big-endian |
+//! | signed integers, `date`, seconds of a `instant` | big-endian with the sign bit flipped |
+//! | `f32`, `f64` | by the total order of IEEE 754: the sign bit flipped, or for negative numbers all bits |
+//! | `decimal` | its sign, the power of ten of its first digit, its digits; equal numbers have equal keys |
+//! | `bool`, `bytes(n)`, `uuid` | the bytes |
+//! | `text`, `string`, `blob` | the bytes, 00 as 01 01 and 01 as 01 02, then 00 |
+//! | `ip` | 4 or 6, the address |
+//! | `option` | 0, or 1 and the value: no value comes first |
+//! | `desc` | the complement |
+//! | `array`, `tuple`, `struct` | the parts in order |
+//! | `list` | 1 before each item, 0 after the last: a list comes before its continuations |
+//! | `enum` | the variant's number, what it carries in order |
+//!
+//! They are the encodings of [`key`](crate::key), and no key of a type is a proper prefix of another one.
+
+use crate::key::{self, KeyPart};
+use crate::value::{DECIMAL_END, SECOND};
+use crate::{BadValue, ColumnType, Value, ValueSource};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Appends the key of a column that has these bytes, or no value.
+///
+/// # Errors
+/// When they are no value of `column_type`, or the type has no order. What was appended so far stays in `out`.
+pub fn write_key(
+    column_type: &ColumnType,
+    cell: Option<&[u8]>,
+    out: &mut Vec<u8>,
+) -> Result<(), BadValue> {
+    if column_type.is_nullable() {
+        out.push(u8::from(cell.is_some()));
+    }
+    let Some(cell) = cell else {
+        return if column_type.is_nullable() {
+            Ok(())
+        } else {
+            Err(BadValue::new("no value where there must be one"))
+        };
+    };
+    match column_type.of_cell() {
+        of if of.is_open() => write_open(of, cell, out),
+        of => {
+            let mut source = ValueSource::new(cell);
+            write(of, &mut source, out)?;
+            if source.is_empty() { Ok(()) } else { Err(BadValue::new("bytes after a value")) }
+        }
+    }
+}
+
+/// Takes the value of a column of `column_type` from the head of a key.
+///
+/// # Errors
+/// When there is none, or the type has no order.
+pub fn read_key(column_type: &ColumnType, source: &mut key::Source<'_>) -> Result<Value, BadValue> {
+    read(column_type, source)
+}
+
+fn no_order(column_type: &ColumnType) -> BadValue {
+    BadValue::new(format!("{column_type} has no order"))
+}
+
+fn write_open(column_type: &ColumnType, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), BadValue> {
+    match column_type {
+        ColumnType::String | ColumnType::Blob => {
+            bytes.write(out);
+            Ok(())
+        }
+        other => Err(no_order(other)),
+    }
+}
+
+/// The value at the head of `source`, as a key.
+fn write(
+    column_type: &ColumnType,
+    source: &mut ValueSource<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), BadValue> {
+    use ColumnType as T;
+    match column_type {
+        T::Unit => {}
+        T::Bool => out.extend(source.take::<1>()?),
+        T::Unsigned(bits) => reversed(source, usize::from(*bits) / 8, out).map(drop)?,
+        T::Signed(bits) => {
+            let first = reversed(source, usize::from(*bits) / 8, out)?;
+            out[first] ^= 0x80;
+        }
+        T::Float(bits) => {
+            let first = reversed(source, usize::from(*bits) / 8, out)?;
+            if out[first] & 0x80 == 0 {
+                out[first] ^= 0x80;
+            } else {
+                out[first..].iter_mut().for_each(|byte| *byte = !*byte);
+            }
+        }
+        T::Decimal => {
+            let mantissa = i128::from_le_bytes(source.take()?);
+            let [scale] = source.take()?;
+            write_decimal(mantissa, scale, out)?;
+        }
+        T::Char => reversed(source, 4, out).map(drop)?,
+        T::Bytes(length) => out.extend(source.slice(*length as usize)?),
+        T::Text(most) => {
+            let [length] = source.take()?;
+            let text = source.slice(*most as usize)?.get(..usize::from(length));
+            text.ok_or_else(|| BadValue::new("a text longer than its column"))?.write(out);
+        }
+        T::String | T::Blob => source.blob()?.write(out),
+        T::Duration => {
+            reversed(source, 8, out)?;
+            reversed(source, 4, out)?;
+        }
+        T::Instant => {
+            let first = reversed(source, 8, out)?;
+            out[first] ^= 0x80;
+            reversed(source, 4, out)?;
+        }
+        T::Date => {
+            let first = reversed(source, 4, out)?;
+            out[first] ^= 0x80;
+        }
+        T::Time => reversed(source, 8, out).map(drop)?,
+        T::Ip => out.extend(source.take::<17>()?),
+        T::Uuid => out.extend(source.take::<16>()?),
+        _ => return write_parts(column_type, source, out),
+    }
+    Ok(())
+}
+
+/// The same of types made of others.
+fn write_parts(
+    column_type: &ColumnType,
+    source: &mut ValueSource<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), BadValue> {
+    use ColumnType as T;
+    match column_type {
+        T::Optional(of) => {
+            let [is_some] = source.take()?;
+            out.push(is_some);
+            if is_some == 0 {
+                source.slice(of.value_bytes().unwrap_or(0))?;
+            } else {
+                write(of, source, out)?;
+            }
+        }
+        T::Descending(of) => {
+            let start = out.len();
+            write(of, source, out)?;
+            out[start..].iter_mut().for_each(|byte| *byte = !*byte);
+        }
+        T::Array(of, length) => {
+            for _ in 0..*length {
+                write(of, source, out)?;
+            }
+        }
+        T::List(of) => {
+            for _ in 0..u32::from_le_bytes(source.take()?) {
+                out.push(1);
+                write(of, source, out)?;
+            }
+            out.push(0);
+        }
+        T::Tuple(types) => types.iter().try_for_each(|of| write(of, source, out))?,
+        T::Struct(members) => {
+            members.iter().try_for_each(|member| write(&member.column_type, source, out))?;
+        }
+        T::Enum(variants) => {
+            let number = u16::from_le_bytes(source.take()?);
+            let variant = variants.iter().find(|variant| variant.number == number);
+            let variant = variant.ok_or_else(|| BadValue::new("the number of no variant"))?;
+            out.extend(number.to_be_bytes());
+            variant.fields.types().try_for_each(|of| write(of, source, out))?;
+        }
+        _ => return Err(no_order(column_type)),
+    }
+    Ok(())
+}
+
+/// Appends the next `length` bytes from the last to the first; returns where they begin.
+fn reversed(
+    source: &mut ValueSource<'_>,
+    length: usize,
+    out: &mut Vec<u8>,
+) -> Result<usize, BadValue> {
+    let first = out.len();
+    out.extend(source.slice(length)?.iter().rev());
+    Ok(first)
+}
+
+/// The sign of zero in a key; above it positive numbers, below it negative ones.
+const ZERO: u8 = 1;
+/// Powers of ten are at least -38.
+const BIAS: i32 = 64;
+
+fn write_decimal(mantissa: i128, scale: u8, out: &mut Vec<u8>) -> Result<(), BadValue> {
+    let mut digits = mantissa.unsigned_abs();
+    if digits >= DECIMAL_END || scale > 38 {
+        return Err(BadValue::new("a decimal of more than 38 digits"));
+    }
+    if digits == 0 {
+        out.push(ZERO);
+        return Ok(());
+    }
+    // The first digit comes to the first of 38 places.
+    let mut power = 37 - i32::from(scale);
+    while digits < DECIMAL_END / 10 {
+        digits *= 10;
+        power -= 1;
+    }
+    let sign = if mantissa < 0 { ZERO - 1 } else { ZERO + 1 };
+    let start = out.len() + 1;
+    out.push(sign);
+    out.push(u8::try_from(power + BIAS).unwrap_or_default());
+    out.extend(digits.to_be_bytes());
+    if mantissa < 0 {
+        out[start..].iter_mut().for_each(|byte| *byte = !*byte);
+    }
+    Ok(())
+}
+
+fn read_decimal(source: &mut key::Source<'_>) -> Result<Value, BadValue> {
+    let wrong = || BadValue::new("a key of no decimal");
+    let sign = u8::read(source)?;
+    let negative = match sign {
+        ZERO => return Ok(Value::Decimal { mantissa: 0, scale: 0 }),
+        sign if sign == ZERO - 1 => true,
+        sign if sign == ZERO + 1 => false,
+        _ => return Err(wrong()),
+    };
+    let flip = if negative { 0xff } else { 0 };
+    let power = i32::from(u8::read(source)? ^ flip) - BIAS;
+    let bytes = <[u8; 16]>::read(source)?.map(|byte| byte ^ flip);
+    let mut digits = u128::from_be_bytes(bytes);
+    if !(DECIMAL_END / 10..DECIMAL_END).contains(&digits) {
+        return Err(wrong());
+    }
+    // As few places as there can be.
+    let mut scale = 37 - power;
+    while scale > 0 && digits.is_multiple_of(10) {
+        digits /= 10;
+        scale -= 1;
+    }
+    let scale = u8::try_from(scale).ok().filter(|&scale| scale <= 38).ok_or_else(wrong)?;
+    let digits = i128::try_from(digits).map_err(|_| wrong())?;
+    Ok(Value::Decimal { mantissa: if negative { -digits } else { digits }, scale })
+}
+
+impl From<key::BadKey> for BadValue {
+    fn from(bad: key::BadKey) -> Self {
+        Self::new(bad.to_string())
+    }
+}
+
+fn read(column_type: &ColumnType, source: &mut key::Source<'_>) -> Result<Value, BadValue> {
+    use ColumnType as T;
+    Ok(match column_type {
+        T::Unit => Value::Unit,
+        T::Bool => Value::Bool(bool::read(source)?),
+        T::Unsigned(bits) => Value::Unsigned(match bits {
+            8 => u8::read(source)?.into(),
+            16 => u16::read(source)?.into(),
+            32 => u32::read(source)?.into(),
+            64 => u64::read(source)?.into(),
+            _ => u128::read(source)?,
+        }),
+        T::Signed(bits) => Value::Signed(match bits {
+            8 => i8::read(source)?.into(),
+            16 => i16::read(source)?.into(),
+            32 => i32::read(source)?.into(),
+            64 => i64::read(source)?.into(),
+            _ => i128::read(source)?,
+        }),
+        T::Float(32) => {
+            let bits = u32::read(source)?;
+            let bits = if bits >> 31 == 1 { bits ^ 1 << 31 } else { !bits };
+            Value::Float(f32::from_bits(bits).into())
+        }
+        T::Float(_) => {
+            let bits = u64::read(source)?;
+            Value::Float(f64::from_bits(if bits >> 63 == 1 { bits ^ 1 << 63 } else { !bits }))
+        }
+        T::Decimal => read_decimal(source)?,
+        T::Char => {
+            let value = char::from_u32(u32::read(source)?);
+            Value::Char(value.ok_or_else(|| BadValue::new("a code of no character"))?)
+        }
+        T::Bytes(length) => {
+            let bytes = (0..*length).map(|_| u8::read(source));
+            Value::Bytes(bytes.collect::<Result<_, _>>()?)
+        }
+        T::Text(_) | T::String => Value::Text(String::read(source)?),
+        T::Blob => Value::Bytes(<[u8]>::read(source)?),
+        T::Duration => {
+            let seconds = u64::read(source)?;
+            Value::Duration { seconds, nanoseconds: below_a_second(source)? }
+        }
+        T::Instant => {
+            let seconds = i64::read(source)?;
+            Value::Instant { seconds, nanoseconds: below_a_second(source)? }
+        }
+        T::Date => Value::Date(i32::read(source)?),
+        T::Time => Value::Time(u64::read(source)?),
+        T::Ip => match (u8::read(source)?, <[u8; 16]>::read(source)?) {
+            (4, [a, b, c, d, ..]) => Value::Ip(IpAddr::from(Ipv4Addr::new(a, b, c, d))),
+            (6, bytes) => Value::Ip(IpAddr::from(Ipv6Addr::from(bytes))),
+            _ => return Err(BadValue::new("an address of neither version 4 nor 6")),
+        },
+        T::Uuid => Value::Uuid(<[u8; 16]>::read(source)?),
+        _ => return read_parts(column_type, source),
+    })
+}
+
+/// The same of types made of others.
+fn read_parts(column_type: &ColumnType, source: &mut key::Source<'_>) -> Result<Value, BadValue> {
+    use ColumnType as T;
+    Ok(match column_type {
+        T::Optional(of) => {
+            if bool::read(source)? {
+                read(of, source)?
+            } else {
+                Value::Null
+            }
+        }
+        T::Descending(of) => source.complemented(|source| read(of, source))?,
+        T::Array(of, length) => {
+            let items = (0..*length).map(|_| read(of, source));
+            Value::List(items.collect::<Result<_, _>>()?)
+        }
+        T::List(of) => {
+            let mut items = Vec::new();
+            while bool::read(source)? {
+                items.push(read(of, source)?);
+            }
+            Value::List(items)
+        }
+        T::Tuple(types) => {
+            let items = types.iter().map(|of| read(of, source));
+            Value::List(items.collect::<Result<_, _>>()?)
+        }
+        T::Struct(members) => {
+            let items = members.iter().map(|member| read(&member.column_type, source));
+            Value::List(items.collect::<Result<_, _>>()?)
+        }
+        T::Enum(variants) => {
+            let number = u16::read(source)?;
+            let variant = variants.iter().find(|variant| variant.number == number);
+            let variant = variant.ok_or_else(|| BadValue::new("the number of no variant"))?;
+            let fields = variant.fields.types().map(|of| read(of, source));
+            Value::Enum { number, fields: fields.collect::<Result<_, _>>()? }
+        }
+        _ => return Err(no_order(column_type)),
+    })
+}
+
+fn below_a_second(source: &mut key::Source<'_>) -> Result<u32, BadValue> {
+    let nanoseconds = u32::read(source)?;
+    if nanoseconds < SECOND {
+        Ok(nanoseconds)
+    } else {
+        Err(BadValue::new("a second or more of nanoseconds"))
+    }
+}

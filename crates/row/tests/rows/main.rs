@@ -1,0 +1,6 @@
+//! Keys, values, rows and the versions of their schemas, against plain models.
+
+mod common;
+mod histories;
+mod key;
+mod values;
