@@ -5,31 +5,44 @@
 //!   u32 number | name | u8 kind (0 ordered, 1 hash) | u64 rows expected
 //!   u8 1 if closed to snapshots, plus 2 if it takes loads only, plus 4 if it is sealed
 //!   u32 count of secondary indexes, each (the table of the n-th has the number of its table + 1 + n):
-//!     name | u8 1 if unique | u32 count of parts, each:
+//!     name | u8 flag: 1 if unique | u32 count of parts, each:
 //!       u8 source (0 value, 1 key) | u32 offset | u32 length | u8 type | u8 1 if descending
-//!   u8 columns: 0 none (bytes under bytes), 1 they follow, 2 unknown
+//!   u8 columns: 0 none (bytes under bytes), 1 they follow, 2 unknown, 3 a schema follows
 //!   if they follow, of the key and then of the row: u32 count of columns, each: name | type
+//!   a schema: u32 count of columns of the key, each: name | type
+//!     u32 the next column number | u32 count of versions, ascending, each:
+//!       u16 version | u32 count of columns, each:
+//!         u32 number | name | type | u8 1 if it has a default, which then follows: u32 length | bytes
 //! ```
+//!
+//! The parts of an index are bytes at fixed places, as above, or columns: then the flag of the index is 2 for an index
+//! of columns, 3 for a unique one, and its parts are: u32 number of the column | u8 1 if descending.
 //!
 //! A name is its length (u32) and its UTF-8; so is the type of a column, in its text form. Types of
 //! parts: 0 unsigned, 1 signed, 2 bytes, 3 text.
 //!
 //! Version 1 has no word for its version, and begins with the next table number, which is below 2^31.
-//! It says nothing of columns: those of its tables are unknown.
+//! It says nothing of columns: those of its tables are unknown. Version 2 has no schemas and no indexes of columns.
 
 use crate::{
-    Column, IndexKind, KeyPart, Layout, PartType, SecondarySpec, Source, TableLayout, TableSpec,
-    Writes,
+    Column, ColumnPart, IndexKind, IndexParts, KeyPart, Layout, PartType, SecondarySpec, Source,
+    TableLayout, TableSchema, TableSpec, Writes,
 };
 use chiliad_log::codec::{Decoder, put_blob};
 use chiliad_log::entry;
+use chiliad_row::{History, Schema, SchemaColumn};
+use std::sync::Arc;
 
 /// The numbers that the tables of a database have in its whole life, at most: some of the memory of
 /// each worker is in proportion to them.
 pub const TABLE_NUMBERS_MAX: u32 = 1 << 22;
 
 /// The version that is written.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
+/// The first that says something of columns.
+const VERSION_OF_COLUMNS: u32 = 2;
+/// The flag of an index of columns.
+const OF_COLUMNS: u8 = 2;
 /// Tells a version from a table number.
 const MARK: u32 = 1 << 31;
 const _: () = assert!(TABLE_NUMBERS_MAX < MARK, "no count of numbers looks like a mark");
@@ -72,7 +85,7 @@ impl Blob {
         let first = from.u32()?;
         let (has_columns, next) = match first {
             0..MARK => (false, first),
-            _ if first == MARK | VERSION => (true, from.u32()?),
+            _ if (VERSION_OF_COLUMNS..=VERSION).contains(&(first & !MARK)) => (true, from.u32()?),
             _ => return None,
         };
         let mut blob = Self { next, tables: Vec::new() };
@@ -110,20 +123,34 @@ fn writes_bits(writes: Writes) -> u8 {
 
 fn put_index(out: &mut Vec<u8>, index: &SecondarySpec) {
     put_blob(out, index.name.as_bytes());
-    out.push(u8::from(index.unique));
-    put_count(out, index.parts.len());
-    for part in &index.parts {
-        out.push(u8::from(part.source == Source::Key));
-        put_count(out, part.offset);
-        put_count(out, part.length);
-        out.push(match part.part_type {
-            PartType::Unsigned => 0,
-            PartType::Signed => 1,
-            PartType::Bytes => 2,
-            PartType::Text => 3,
-        });
-        out.push(u8::from(part.descending));
+    match &index.parts {
+        IndexParts::Bytes(parts) => {
+            out.push(u8::from(index.unique));
+            put_count(out, parts.len());
+            parts.iter().for_each(|part| put_bytes_part(out, part));
+        }
+        IndexParts::Columns(parts) => {
+            out.push(OF_COLUMNS | u8::from(index.unique));
+            put_count(out, parts.len());
+            for part in parts {
+                out.extend_from_slice(&part.number.to_le_bytes());
+                out.push(u8::from(part.descending));
+            }
+        }
     }
+}
+
+fn put_bytes_part(out: &mut Vec<u8>, part: &KeyPart) {
+    out.push(u8::from(part.source == Source::Key));
+    put_count(out, part.offset);
+    put_count(out, part.length);
+    out.push(match part.part_type {
+        PartType::Unsigned => 0,
+        PartType::Signed => 1,
+        PartType::Bytes => 2,
+        PartType::Text => 3,
+    });
+    out.push(u8::from(part.descending));
 }
 
 fn take_table(from: &mut Decoder<'_>) -> Option<TableSpec> {
@@ -147,13 +174,37 @@ fn put_layout(out: &mut Vec<u8>, layout: &TableLayout) {
         TableLayout::Bytes => return out.push(0),
         TableLayout::Columns(layout) => layout,
         TableLayout::Unknown => return out.push(2),
+        TableLayout::Schema(schema) => {
+            out.push(3);
+            return put_schema(out, schema);
+        }
     };
     out.push(1);
-    for columns in [&layout.key, &layout.row] {
-        put_count(out, columns.len());
-        for column in columns {
+    put_columns(out, &layout.key);
+    put_columns(out, &layout.row);
+}
+
+fn put_columns(out: &mut Vec<u8>, columns: &[Column]) {
+    put_count(out, columns.len());
+    for column in columns {
+        put_blob(out, column.name.as_bytes());
+        put_blob(out, column.column_type.to_string().as_bytes());
+    }
+}
+
+fn put_schema(out: &mut Vec<u8>, schema: &TableSchema) {
+    put_columns(out, &schema.key);
+    out.extend_from_slice(&schema.rows.next_column().to_le_bytes());
+    put_count(out, schema.rows.versions().len());
+    for (version, schema) in schema.rows.versions() {
+        out.extend_from_slice(&version.to_le_bytes());
+        put_count(out, schema.columns().len());
+        for column in schema.columns() {
+            out.extend_from_slice(&column.number.to_le_bytes());
             put_blob(out, column.name.as_bytes());
             put_blob(out, column.column_type.to_string().as_bytes());
+            out.push(u8::from(column.default.is_some()));
+            column.default.iter().for_each(|bytes| put_blob(out, bytes));
         }
     }
 }
@@ -166,8 +217,28 @@ fn take_layout(from: &mut Decoder<'_>) -> Option<TableLayout> {
             Some(TableLayout::Columns(Layout { key, row }))
         }
         2 => Some(TableLayout::Unknown),
+        3 => Some(TableLayout::Schema(Arc::new(take_schema(from)?))),
         _ => None,
     }
+}
+
+fn take_schema(from: &mut Decoder<'_>) -> Option<TableSchema> {
+    let key = take_columns(from)?;
+    let next_column = from.u32()?;
+    let mut versions = Vec::new();
+    for _ in 0..from.u32()? {
+        let version = from.u16()?;
+        let mut columns = Vec::new();
+        for _ in 0..from.u32()? {
+            let number = from.u32()?;
+            let name = from.text()?.to_owned();
+            let mut column = SchemaColumn::new(number, &name, from.text()?.parse().ok()?);
+            column.default = if take_flag(from)? { Some(from.blob()?.to_vec()) } else { None };
+            columns.push(column);
+        }
+        versions.push((version, Schema::new(columns).ok()?));
+    }
+    Some(TableSchema { key, rows: History::from_parts(versions, next_column).ok()? })
 }
 
 fn take_columns(from: &mut Decoder<'_>) -> Option<Vec<Column>> {
@@ -181,21 +252,31 @@ fn take_columns(from: &mut Decoder<'_>) -> Option<Vec<Column>> {
 
 fn take_index(from: &mut Decoder<'_>) -> Option<SecondarySpec> {
     let name = from.text()?.to_owned();
-    let unique = take_flag(from)?;
-    let mut parts = Vec::new();
-    for _ in 0..from.u32()? {
-        let source = if take_flag(from)? { Source::Key } else { Source::Value };
-        let (offset, length) = (from.u32()? as usize, from.u32()? as usize);
-        let part_type = match from.u8()? {
-            0 => PartType::Unsigned,
-            1 => PartType::Signed,
-            2 => PartType::Bytes,
-            3 => PartType::Text,
-            _ => return None,
-        };
-        parts.push(KeyPart { source, offset, length, part_type, descending: take_flag(from)? });
-    }
+    let flag = from.u8().filter(|flag| flag & !(OF_COLUMNS | 1) == 0)?;
+    let unique = flag & 1 != 0;
+    let count = from.u32()?;
+    let parts = if flag & OF_COLUMNS == 0 {
+        let parts = (0..count).map(|_| take_bytes_part(from));
+        IndexParts::Bytes(parts.collect::<Option<_>>()?)
+    } else {
+        let parts = (0..count)
+            .map(|_| Some(ColumnPart { number: from.u32()?, descending: take_flag(from)? }));
+        IndexParts::Columns(parts.collect::<Option<_>>()?)
+    };
     Some(SecondarySpec { name, parts, unique })
+}
+
+fn take_bytes_part(from: &mut Decoder<'_>) -> Option<KeyPart> {
+    let source = if take_flag(from)? { Source::Key } else { Source::Value };
+    let (offset, length) = (from.u32()? as usize, from.u32()? as usize);
+    let part_type = match from.u8()? {
+        0 => PartType::Unsigned,
+        1 => PartType::Signed,
+        2 => PartType::Bytes,
+        3 => PartType::Text,
+        _ => return None,
+    };
+    Some(KeyPart { source, offset, length, part_type, descending: take_flag(from)? })
 }
 
 fn take_flag(from: &mut Decoder<'_>) -> Option<bool> {
@@ -209,6 +290,7 @@ fn take_flag(from: &mut Decoder<'_>) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use chiliad_row::{SchemaChange, Value};
 
     fn some() -> Blob {
         let part = |source, part_type, descending| KeyPart {
@@ -225,7 +307,8 @@ mod tests {
                 part(Source::Key, PartType::Signed, true),
                 part(Source::Value, PartType::Bytes, false),
                 part(Source::Value, PartType::Unsigned, false),
-            ],
+            ]
+            .into(),
             unique: true,
         };
         let sealed = TableSpec { writes: Writes::Nobody, ..TableSpec::ordered("four") };
@@ -235,16 +318,41 @@ mod tests {
             row: vec![column("balance", "i64"), column("note", "string")],
         };
         let unknown = TableSpec { layout: TableLayout::Unknown, ..TableSpec::ordered("five") };
+        let by_age = SecondarySpec {
+            name: "by_age".into(),
+            parts: IndexParts::Columns(vec![ColumnPart { number: 1, descending: true }]),
+            unique: true,
+        };
+        let schema = TableLayout::Schema(Arc::new(schema()));
+        let six = TableSpec { layout: schema, ..TableSpec::ordered("six") }.with_index(by_age);
         Blob {
-            next: 9,
+            next: 11,
             tables: vec![
                 (0, TableSpec::ordered("one").with_index(index).with_layout(layout)),
                 (5, TableSpec::hash("two", 1000).present_only()),
                 (6, TableSpec::hash("three", 1000).present_only().read_only()),
                 (7, sealed),
                 (8, unknown),
+                (9, six),
             ],
         }
+    }
+
+    /// Three versions: a column with a default came, and one went.
+    fn schema() -> TableSchema {
+        let parsed = |text: &str| text.parse::<chiliad_row::ColumnType>().expect(text);
+        let name = SchemaColumn::new(0, "name", parsed("string"));
+        let age = SchemaColumn::new(1, "age", parsed("u8"));
+        let mut rows = History::new(Schema::new(vec![name, age]).expect("a schema"));
+        let add = SchemaChange::Add {
+            name: "city".into(),
+            column_type: parsed("option(string)"),
+            default: Some(Value::Text("Lund".into())),
+        };
+        rows.change(&[add]).expect("a change");
+        rows.change(&[SchemaChange::Drop { name: "name".into() }]).expect("a change");
+        let key = vec![Column::new("id", parsed("u64"))];
+        TableSchema { key, rows }
     }
 
     #[test]
@@ -265,7 +373,7 @@ mod tests {
         let part_type = PartType::Unsigned;
         let (source, descending) = (Source::Value, false);
         let part = KeyPart { source, offset: 0, length: 8, part_type, descending };
-        let index = SecondarySpec { name: "i".into(), parts: vec![part], unique: true };
+        let index = SecondarySpec { name: "i".into(), parts: vec![part].into(), unique: true };
         put_index(&mut bytes, &index);
         let spec = TableSpec::ordered("old").present_only().with_index(index);
         let spec = TableSpec { layout: TableLayout::Unknown, ..spec };

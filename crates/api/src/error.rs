@@ -3,6 +3,7 @@
 use crate::duplicate::DuplicateKey;
 use crate::layout_differs::LayoutDiffers;
 use chiliad_log::LogError;
+use chiliad_row::{BadRow, SchemaError};
 use core::fmt;
 
 /// Why a scheme refused a transaction. The transaction may be run again.
@@ -136,6 +137,10 @@ pub enum Error {
     /// A table was opened with other columns or indexes than it has: which, and the first that
     /// differs.
     LayoutDiffers(Box<LayoutDiffers>),
+    /// A row's bytes are none of the table's schema.
+    BadRow(Box<BadRow>),
+    /// A schema, or a change of one, that cannot be.
+    Schema(Box<SchemaError>),
     /// The key is longer than [`chiliad_storage::KEY_BYTES_MAX`].
     KeyTooLong {
         /// Its length in bytes.
@@ -234,6 +239,18 @@ pub enum Error {
     InvalidOption(String),
 }
 
+impl From<BadRow> for Error {
+    fn from(bad: BadRow) -> Self {
+        Self::BadRow(Box::new(bad))
+    }
+}
+
+impl From<SchemaError> for Error {
+    fn from(wrong: SchemaError) -> Self {
+        Self::Schema(Box::new(wrong))
+    }
+}
+
 impl Error {
     /// No slot is left of all that a database can have.
     pub const NO_SLOT: Self = Self::TooManyWorkers { workers_max: chiliad_storage::WORKERS_MAX };
@@ -265,6 +282,8 @@ impl fmt::Display for Error {
             Self::TableExists(name) => write!(f, "there is a table {name} already"),
             Self::UnknownIndex(name) => write!(f, "no index {name}"),
             Self::LayoutDiffers(differs) => write!(f, "{differs}"),
+            Self::BadRow(bad) => write!(f, "the stored bytes do not fit the table's schema: {bad}"),
+            Self::Schema(wrong) => write!(f, "{wrong}"),
             Self::KeyTooLong { bytes } => {
                 let max = chiliad_storage::KEY_BYTES_MAX;
                 write!(f, "a key of {bytes} bytes; at most {max} are accepted")

@@ -3,8 +3,9 @@
 //! The engine orders bytes and stores bytes. The layout says what they were written as, so that a table
 //! can be opened again only as what it is; schemes and the log know nothing of it.
 
-use chiliad_row::ColumnType;
+use chiliad_row::{ColumnType, History};
 use core::fmt;
+use std::sync::Arc;
 
 /// The columns of a table, in the order of their bytes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -24,17 +25,37 @@ pub struct Column {
     pub column_type: ColumnType,
 }
 
+/// The columns of a table whose rows have versions.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TableSchema {
+    /// Of the primary key, most significant first.
+    pub key: Vec<Column>,
+    /// Of the rows, in all versions.
+    pub rows: History,
+}
+
 /// The columns of a table, as far as the catalog knows them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum TableLayout {
     /// The table holds bytes under bytes.
     #[default]
     Bytes,
-    /// It has these columns.
+    /// It has these columns, in rows that name no version of a schema.
     Columns(Layout),
+    /// It has a schema, and each row the version under which it was written.
+    Schema(Arc<TableSchema>),
     /// It was created when catalogs said nothing of columns: the first opening as a table of
     /// columns declares them ([`crate::Store::adopt_layout`]).
     Unknown,
+}
+
+impl TableSchema {
+    /// The columns of rows of the current version.
+    #[must_use]
+    pub fn row(&self) -> Vec<Column> {
+        let columns = self.rows.current().columns().iter();
+        columns.map(|column| Column::new(&column.name, column.column_type.clone())).collect()
+    }
 }
 
 impl fmt::Display for Layout {

@@ -1,8 +1,8 @@
 //! A table opened as something that it is not: where its declaration and the one that it is opened
 //! with differ first.
 
-use crate::layout::{Column, Layout, TableLayout};
-use crate::table::{KeyPart, SecondarySpec, Source, TableSpec};
+use crate::layout::{Column, Layout, TableLayout, TableSchema};
+use crate::table::{ColumnPart, IndexParts, KeyPart, SecondarySpec, Source, TableSpec};
 use core::fmt;
 
 /// A table was opened with other columns or indexes than it has.
@@ -76,9 +76,14 @@ impl TableSpec {
             TableLayout::Bytes => Some(Difference::NoColumns),
             TableLayout::Columns(stored) => columns(Part::Key, &stored.key, &layout.key)
                 .or_else(|| columns(Part::Row, &stored.row, &layout.row)),
+            TableLayout::Schema(schema) => columns(Part::Key, &schema.key, &layout.key)
+                .or_else(|| columns(Part::Row, &schema.row(), &layout.row)),
             TableLayout::Unknown => None,
         };
-        let difference = difference.or_else(|| indexes(&self.secondary, secondary, layout));
+        let numbered =
+            if let TableLayout::Schema(schema) = &self.layout { Some(&**schema) } else { None };
+        let difference =
+            difference.or_else(|| indexes(&self.secondary, secondary, layout, numbered));
         difference.map(|difference| LayoutDiffers { table: self.name.clone(), difference })
     }
 }
@@ -109,20 +114,37 @@ fn indexes(
     stored: &[SecondarySpec],
     opened: &[SecondarySpec],
     layout: &Layout,
+    schema: Option<&TableSchema>,
 ) -> Option<Difference> {
     let place = first_difference(stored, opened)?;
-    let text = |index: &SecondarySpec| index_text(index, layout);
+    let text = |index: &SecondarySpec| index_text(index, layout, schema);
     let (stored, opened) = (stored.get(place).map(text), opened.get(place).map(text));
     Some(Difference::Index { place, stored, opened })
 }
 
 /// An index as a row declares it: `by_city(city, born desc), unique`.
-fn index_text(index: &SecondarySpec, layout: &Layout) -> String {
-    let part = |part: &KeyPart| {
-        let order = if part.descending { " desc" } else { "" };
-        format!("{}{order}", part_text(part, layout))
+fn index_text(index: &SecondarySpec, layout: &Layout, schema: Option<&TableSchema>) -> String {
+    let ordered = |text: String, descending: bool| {
+        let order = if descending { " desc" } else { "" };
+        format!("{text}{order}")
     };
-    let parts: Vec<String> = index.parts.iter().map(part).collect();
+    let parts: Vec<String> = match &index.parts {
+        IndexParts::Bytes(parts) => {
+            let part = |part: &KeyPart| ordered(part_text(part, layout), part.descending);
+            parts.iter().map(part).collect()
+        }
+        IndexParts::Columns(parts) => {
+            let name = |number| {
+                let current = schema?.rows.current();
+                Some(current.columns()[current.place_of_number(number)?].name.clone())
+            };
+            let part = |part: &ColumnPart| {
+                let name = name(part.number).unwrap_or_else(|| format!("column {}", part.number));
+                ordered(name, part.descending)
+            };
+            parts.iter().map(part).collect()
+        }
+    };
     let unique = if index.unique { ", unique" } else { "" };
     format!("{}({}){unique}", index.name, parts.join(", "))
 }
@@ -257,7 +279,11 @@ mod tests {
             part_type: PartType::Unsigned,
             descending,
         };
-        let index = |parts, unique| SecondarySpec { name: "by_b".into(), parts, unique };
+        let index = |parts, unique| SecondarySpec {
+            name: "by_b".into(),
+            parts: IndexParts::Bytes(parts),
+            unique,
+        };
         let layout = Layout { key: vec![], row: parsed("a u32, b u16") };
         let columns = TableLayout::Columns(layout.clone());
         let mut spec = TableSpec { layout: columns, ..TableSpec::ordered("t") };

@@ -41,13 +41,13 @@ mod validate;
 pub use backoff::{Backoff, FAULTS, WaitLimit};
 pub use cancel::{Cancel, Sleeper};
 pub use chiliad_log::Stepped;
-pub use chiliad_row::{ColumnType, NoColumnType, key};
+pub use chiliad_row::{BadRow, ColumnType, NoColumnType, SchemaError, key};
 pub use chiliad_storage::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 pub use duplicate::DuplicateKey;
 pub use error::{Error, Nested, Reason, Result};
 pub use host::{Alone, Crew, Host, Phase, Work};
 pub use info::{Info, Isolation};
-pub use layout::{Column, Layout, TableLayout};
+pub use layout::{Column, Layout, TableLayout, TableSchema};
 pub use layout_differs::{Change, Difference, LayoutDiffers, Part as LayoutPart};
 pub use numbers::Numbers;
 pub use part::Part;
@@ -60,5 +60,8 @@ pub use stats::{Hold, HotRecord, RolledForward, Stats, Tally};
 pub use store::{
     LogTask, NativeSession, NativeStore, OpenedNatively, OpenedOn, OpenedStore, Store,
 };
-pub use table::{IndexKind, KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec, Writes};
+pub use table::{
+    ColumnPart, IndexKind, IndexParts, KeyPart, PartType, SecondarySpec, Source, TableId,
+    TableSpec, Writes,
+};
 pub use transaction::{Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction};

@@ -53,13 +53,52 @@ pub struct KeyPart {
     pub descending: bool,
 }
 
+/// A column as a part of a secondary key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ColumnPart {
+    /// The column's number ([`chiliad_row::SchemaColumn::number`]).
+    pub number: u32,
+    /// Whether greater comes first.
+    pub descending: bool,
+}
+
+/// The parts of a secondary key, most significant first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum IndexParts {
+    /// Bytes of the value or the primary key, at fixed places.
+    Bytes(Vec<KeyPart>),
+    /// Columns of the rows, of a table with a schema ([`TableLayout::Schema`]). Rows of all versions are in the index
+    /// as the current version has them.
+    Columns(Vec<ColumnPart>),
+}
+
+impl From<Vec<KeyPart>> for IndexParts {
+    fn from(parts: Vec<KeyPart>) -> Self {
+        Self::Bytes(parts)
+    }
+}
+
+impl IndexParts {
+    /// The parts that are bytes at fixed places.
+    #[must_use]
+    pub fn bytes(&self) -> &[KeyPart] {
+        if let Self::Bytes(parts) = self { parts } else { &[] }
+    }
+
+    /// The parts that are columns.
+    #[must_use]
+    pub fn columns(&self) -> &[ColumnPart] {
+        if let Self::Columns(parts) = self { parts } else { &[] }
+    }
+}
+
 /// A secondary index: rows found by parts of their value or primary key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SecondarySpec {
     /// Its name, unique within the table.
     pub name: String,
-    /// The parts, most significant first.
-    pub parts: Vec<KeyPart>,
+    /// The parts of its key.
+    pub parts: IndexParts,
     /// Whether two rows may not share a key.
     pub unique: bool,
 }

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::layout::{Column, Layout, TableLayout};
-use crate::table::{PartType, TableSpec};
+use crate::table::{ColumnPart, IndexParts, KeyPart, PartType, TableSpec};
 
 impl TableSpec {
     /// Refuses declarations that no row could satisfy.
@@ -11,58 +11,93 @@ impl TableSpec {
         if self.name.is_empty() || self.name.contains('/') {
             return refuse(format!("table name {:?}: not empty and without '/'", self.name));
         }
-        if let TableLayout::Columns(layout) = &self.layout {
-            layout.validate(&self.name)?;
+        match &self.layout {
+            TableLayout::Columns(layout) => layout.validate(&self.name)?,
+            // The rows' columns were looked at when their schema was made.
+            TableLayout::Schema(schema) => validate_columns(&schema.key, &self.name)?,
+            TableLayout::Bytes | TableLayout::Unknown => {}
         }
         for (at, index) in self.secondary.iter().enumerate() {
             if self.secondary[..at].iter().any(|other| other.name == index.name) {
                 return refuse(format!("table {}: two indexes named {}", self.name, index.name));
             }
-            let named = |what: &str| format!("index {} of table {}: {what}", index.name, self.name);
-            if index.parts.is_empty() {
-                return refuse(named("at least one key part is needed"));
+            match &index.parts {
+                IndexParts::Bytes(parts) => validate_bytes(parts),
+                IndexParts::Columns(parts) => validate_parts(parts, &self.layout),
             }
-            for part in &index.parts {
-                let integer = matches!(part.part_type, PartType::Unsigned | PartType::Signed);
-                if part.length == 0 || integer && !matches!(part.length, 1 | 2 | 4 | 8) {
-                    return refuse(named(
-                        "integers have 1, 2, 4 or 8 bytes, other parts at least 1",
-                    ));
-                }
-                if part.part_type == PartType::Text && part.length > 256 {
-                    return refuse(named("a text part has at most 255 bytes of text"));
-                }
-            }
+            .map_err(|what| {
+                let what = format!("index {} of table {}: {what}", index.name, self.name);
+                Error::InvalidOption(what)
+            })?;
         }
         Ok(())
     }
 }
 
+/// Refuses byte parts that no key can have.
+fn validate_bytes(parts: &[KeyPart]) -> core::result::Result<(), String> {
+    if parts.is_empty() {
+        return Err("at least one key part is needed".into());
+    }
+    for part in parts {
+        let integer = matches!(part.part_type, PartType::Unsigned | PartType::Signed);
+        if part.length == 0 || integer && !matches!(part.length, 1 | 2 | 4 | 8) {
+            return Err("integers have 1, 2, 4 or 8 bytes, other parts at least 1".into());
+        }
+        if part.part_type == PartType::Text && part.length > 256 {
+            return Err("a text part has at most 255 bytes of text".into());
+        }
+    }
+    Ok(())
+}
+
+/// Refuses parts that are no columns of the current schema, or have no order.
+fn validate_parts(parts: &[ColumnPart], layout: &TableLayout) -> core::result::Result<(), String> {
+    let TableLayout::Schema(schema) = layout else {
+        return Err("columns are parts of a key where the table has a schema".into());
+    };
+    if parts.is_empty() {
+        return Err("at least one key part is needed".into());
+    }
+    let current = schema.rows.current();
+    for part in parts {
+        let number = part.number;
+        let at = current.place_of_number(number).ok_or(format!("there is no column {number}"))?;
+        let column = &current.columns()[at];
+        if !column.column_type.has_order() {
+            let (name, column_type) = (&column.name, &column.column_type);
+            return Err(format!("column {name:?} has the type {column_type}, which has no order"));
+        }
+    }
+    Ok(())
+}
+
 impl Layout {
     /// Refuses names that no column can have, and two of one name.
     pub fn validate(&self, table: &str) -> Result<()> {
-        for columns in [&self.key, &self.row] {
-            for (at, column) in columns.iter().enumerate() {
-                let Column { name, column_type } = column;
-                let refuse = |what: &str| {
-                    Err(Error::InvalidOption(format!("column {name:?} of table {table}: {what}")))
-                };
-                if !chiliad_row::is_name(name) {
-                    return refuse(
-                        "a name has no blanks, commas, parentheses or control characters",
-                    );
-                }
-                if columns[..at].iter().any(|other| other.name == *name) {
-                    return refuse("there are two of this name");
-                }
-                // Whatever cannot be read back is refused before it is written.
-                if column_type.to_string().parse().as_ref() != Ok(column_type) {
-                    return refuse(&format!("no column has the type {column_type}"));
-                }
-            }
-        }
-        Ok(())
+        validate_columns(&self.key, table)?;
+        validate_columns(&self.row, table)
     }
+}
+
+fn validate_columns(columns: &[Column], table: &str) -> Result<()> {
+    for (at, column) in columns.iter().enumerate() {
+        let Column { name, column_type } = column;
+        let refuse = |what: &str| {
+            Err(Error::InvalidOption(format!("column {name:?} of table {table}: {what}")))
+        };
+        if !chiliad_row::is_name(name) {
+            return refuse("a name has no blanks, commas, parentheses or control characters");
+        }
+        if columns[..at].iter().any(|other| other.name == *name) {
+            return refuse("there are two of this name");
+        }
+        // Whatever cannot be read back is refused before it is written.
+        if column_type.to_string().parse().as_ref() != Ok(column_type) {
+            return refuse(&format!("no column has the type {column_type}"));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

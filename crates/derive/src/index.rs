@@ -103,7 +103,7 @@ impl Index {
         quote! {
             #krate::raw::SecondarySpec {
                 name: ::std::string::String::from(#name),
-                parts: ::std::vec![#(#parts),*],
+                parts: ::std::convert::Into::into(::std::vec![#(#parts),*]),
                 unique: #unique,
             }
         }

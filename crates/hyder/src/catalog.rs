@@ -1,7 +1,9 @@
 //! Tables: declared by items of the shared log, so that every server has the same ones under the same numbers.
 
 use chiliad_api::catalog::{Blob, TABLE_NUMBERS_MAX};
-use chiliad_api::{Error, Layout, Result, Secondary, TableId, TableLayout, TableSpec, Writes};
+use chiliad_api::{
+    Error, Layout, Result, Secondary, SecondarySpec, TableId, TableLayout, TableSpec, Writes,
+};
 use chiliad_log::codec::{Decoder, put_blob};
 use std::sync::Arc;
 
@@ -154,7 +156,9 @@ impl Catalog {
         let mut spec = table.spec.clone();
         change(&mut spec)?;
         let numbered = (id.0 + 1..).map(TableId).zip(&spec.secondary);
-        let indexes = numbered.map(|(id, index)| Secondary::new(index.clone(), id)).collect();
+        let index =
+            |(id, index): (_, &SecondarySpec)| Secondary::new(index.clone(), id, &spec.layout);
+        let indexes = numbered.map(index).collect();
         let is_index = table.is_index;
         self.tables[id.0 as usize] = Some(Arc::new(Table { spec, indexes, is_index }));
         Ok(id)
@@ -216,7 +220,8 @@ impl Change {
 fn tables_of(id: TableId, spec: TableSpec) -> Vec<Table> {
     let numbered = (id.0 + 1..).map(TableId).zip(&spec.secondary);
     // The entries of the n-th index are in the table of the n-th number after it.
-    let indexes = numbered.map(|(id, index)| Secondary::new(index.clone(), id)).collect();
+    let index = |(id, index): (_, &SecondarySpec)| Secondary::new(index.clone(), id, &spec.layout);
+    let indexes = numbered.map(index).collect();
     let of_indexes: Vec<_> = spec
         .secondary
         .iter()

@@ -107,7 +107,9 @@ impl<M: Machine> Store<M> for Swarm<M> {
         let memory = Memory(&base.pool);
         let ids = (number + 1..).map(TableId);
         let secondary = spec.secondary.iter().cloned().zip(ids);
-        let secondary = secondary.map(|(spec, table)| Secondary::new(spec, table)).collect();
+        let layout = &spec.layout;
+        let secondary =
+            secondary.map(|(spec, table)| Secondary::new(spec, table, layout)).collect();
         let indexes: Vec<_> = spec
             .secondary
             .iter()

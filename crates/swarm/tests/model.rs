@@ -242,7 +242,7 @@ fn secondary_indexes_follow_their_rows() {
     };
     let index = |name: &str, offset, unique| SecondarySpec {
         name: name.into(),
-        parts: vec![part(offset)],
+        parts: vec![part(offset)].into(),
         unique,
     };
     let swarm = Swarm::<Plain>::new();

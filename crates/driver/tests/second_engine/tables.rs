@@ -102,7 +102,7 @@ impl Tables {
         for index in &spec.secondary {
             let name = format!("{}/{}", spec.name, index.name);
             let table = self.add(TableSpec::ordered(&name), Vec::new(), true);
-            indexes.push(Secondary::new(index.clone(), table));
+            indexes.push(Secondary::new(index.clone(), table, &spec.layout));
         }
         Ok(self.add(spec, indexes, false))
     }

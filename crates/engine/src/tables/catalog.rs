@@ -91,7 +91,7 @@ impl<M: Machine> Catalog<M> {
             TableId(tables.len() as u32)
         };
         let (spec, layout) = spec.exchange(());
-        Ok(Made { id, tables: make(heap, id, spec, verify)?, layout })
+        Ok(Made { id, tables: make(heap, id, spec, &layout, verify)?, layout })
     }
 
     /// Shows a table that was made.
@@ -121,8 +121,8 @@ impl<M: Machine> Catalog<M> {
     ) -> Result<Vec<Entry<M>>> {
         let mut entries: Vec<Entry<M>> = (0..blob.next).map(|_| None).collect();
         for (number, spec) in &blob.tables {
-            let (spec, _) = spec.clone().exchange(());
-            let made = make(heap, TableId(*number), spec, verify)?;
+            let (spec, layout) = spec.clone().exchange(());
+            let made = make(heap, TableId(*number), spec, &layout, verify)?;
             for (entry, table) in entries[*number as usize..].iter_mut().zip(made) {
                 *entry = Some(Arc::new(Shared::new(table)));
             }
@@ -257,6 +257,7 @@ fn make<M: Machine>(
     heap: &Arc<Shared<M, Heap<M>>>,
     id: TableId,
     spec: TableSpec<()>,
+    layout: &TableLayout,
     verify: bool,
 ) -> Result<Vec<Table<M>>> {
     debug_assert!(id.0 + (spec.secondary.len() as u32) < TABLE_NUMBERS_MAX, "numbers are left");
@@ -269,7 +270,7 @@ fn make<M: Machine>(
         let (mut own, _) = own.exchange(());
         (own.present_only, own.writes) = (spec.present_only, spec.writes);
         let table = TableId(id.0 + 1 + at as u32);
-        secondary.push(Secondary::new(index_spec.clone(), table));
+        secondary.push(Secondary::new(index_spec.clone(), table, layout));
         specs.push((own, vec![]));
     }
     specs.insert(0, (spec, secondary));

@@ -179,12 +179,12 @@ impl<M: Machine> Body<M> for Indexes {
         let spec = TableSpec::ordered("people")
             .with_index(SecondarySpec {
                 name: "by_age".into(),
-                parts: vec![part(0, 2, PartType::Unsigned)],
+                parts: vec![part(0, 2, PartType::Unsigned)].into(),
                 unique: false,
             })
             .with_index(SecondarySpec {
                 name: "by_badge".into(),
-                parts: vec![part(2, 1, PartType::Bytes)],
+                parts: vec![part(2, 1, PartType::Bytes)].into(),
                 unique: true,
             });
         let table = db.create_table(spec).expect("created");

@@ -137,7 +137,7 @@ fn what_needs_whole_values_is_refused() {
             part_type: PartType::Unsigned,
             descending: false,
         };
-        let index = SecondarySpec { name: "by".into(), parts: vec![part], unique: false };
+        let index = SecondarySpec { name: "by".into(), parts: vec![part].into(), unique: false };
         let spec = TableSpec::ordered("rows").with_index(index);
         let refused = database.create_table(spec).unwrap_err();
         assert!(refused.to_string().contains("table rows: secondary indexes"), "{refused}");

@@ -19,5 +19,5 @@ impl Dice {
 pub fn index(name: &str, offset: usize, length: usize, unique: bool) -> SecondarySpec {
     let (source, part_type) = (Source::Value, PartType::Bytes);
     let part = KeyPart { source, offset, length, part_type, descending: false };
-    SecondarySpec { name: name.into(), parts: vec![part], unique }
+    SecondarySpec { name: name.into(), parts: vec![part].into(), unique }
 }

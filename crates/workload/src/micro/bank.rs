@@ -128,7 +128,7 @@ impl Bank {
 fn index(name: &str, offset: usize, length: usize, unique: bool) -> SecondarySpec {
     let part_type = PartType::Unsigned;
     let part = KeyPart { source: Source::Value, offset, length, part_type, descending: false };
-    SecondarySpec { name: name.into(), parts: vec![part], unique }
+    SecondarySpec { name: name.into(), parts: vec![part].into(), unique }
 }
 
 impl Workload for Bank {

@@ -60,7 +60,8 @@ pub fn specs(subscribers: usize) -> Vec<TableSpec> {
         part_type: PartType::Bytes,
         descending: false,
     };
-    let by_number = SecondarySpec { name: "by_number".into(), parts: vec![part], unique: true };
+    let by_number =
+        SecondarySpec { name: "by_number".into(), parts: vec![part].into(), unique: true };
     vec![
         TableSpec::hash("subscriber", subscribers).with_index(by_number),
         TableSpec::ordered("access_info"),

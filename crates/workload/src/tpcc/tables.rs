@@ -45,7 +45,8 @@ fn by_name() -> SecondarySpec {
             part(Source::Key, 0, 3, PartType::Bytes),
             part(Source::Value, C_LAST.offset(), C_LAST.bytes(), PartType::Text),
             part(Source::Value, C_FIRST.offset(), C_FIRST.bytes(), PartType::Text),
-        ],
+        ]
+        .into(),
         unique: false,
     }
 }

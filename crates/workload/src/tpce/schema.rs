@@ -152,7 +152,7 @@ fn part(bytes: Range<usize>, part_type: PartType) -> KeyPart {
 }
 
 fn index(name: &str, parts: Vec<KeyPart>, unique: bool) -> SecondarySpec {
-    SecondarySpec { name: name.into(), parts, unique }
+    SecondarySpec { name: name.into(), parts: parts.into(), unique }
 }
 
 /// The primary keys, and bounds of scans.

@@ -183,7 +183,7 @@ impl Model {
 /// The key of a row in a secondary index.
 pub fn index_key(spec: &SecondarySpec, key: &[u8], row: &[u8]) -> Vec<u8> {
     let mut out = vec![];
-    for part in &spec.parts {
+    for part in spec.parts.bytes() {
         let source = if part.source == Source::Value { row } else { key };
         let mut bytes = encode(part, &source[part.offset..part.offset + part.length]);
         if part.descending {

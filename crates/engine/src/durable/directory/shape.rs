@@ -4,7 +4,7 @@
 use crate::durable::recover::restore;
 use chiliad_api::catalog::Blob;
 use chiliad_api::stamp::STAMP_BYTES;
-use chiliad_api::{Source, reach};
+use chiliad_api::{Secondary, Source, TableId, reach};
 use chiliad_log::entry::Write;
 use chiliad_storage::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use std::collections::BTreeMap;
@@ -20,16 +20,33 @@ struct Shape {
     indexes_end: u32,
     key_bytes_min: usize,
     value_bytes_min: usize,
+    /// Of a table whose indexes are of columns: their keys are made from the rows.
+    indexes: Vec<Secondary>,
+}
+
+impl Shape {
+    /// Whether the keys of all indexes can be made of a row: of its value, or without what a verified run puts after it.
+    fn has_keys(&self, key: &[u8], value: &[u8]) -> bool {
+        let fits = |value| self.indexes.iter().all(|index| index.check(key, value).is_ok());
+        let unstamped = value.len().checked_sub(STAMP_BYTES).map(|length| &value[..length]);
+        fits(value) || unstamped.is_some_and(fits)
+    }
 }
 
 impl Shapes {
     pub fn new(blob: &Blob) -> Self {
         let shape = |(number, spec): &(u32, crate::TableSpec)| {
             let most = |source| spec.secondary.iter().map(|index| reach(index, source)).max();
+            let index = |index: &chiliad_api::SecondarySpec| {
+                let of_columns = !index.parts.columns().is_empty();
+                // The table is nothing to a check.
+                of_columns.then(|| Secondary::new(index.clone(), TableId(*number), &spec.layout))
+            };
             let shape = Shape {
                 indexes_end: number + 1 + spec.secondary.len() as u32,
                 key_bytes_min: most(Source::Key).unwrap_or(0),
                 value_bytes_min: most(Source::Value).unwrap_or(0),
+                indexes: spec.secondary.iter().filter_map(index).collect(),
             };
             (*number, shape)
         };
@@ -45,9 +62,13 @@ impl Shapes {
         };
         let (key, value) = (write.key.len(), write.value.len());
         let fits = key <= KEY_BYTES_MAX && value <= VALUE_BYTES_MAX + STAMP_BYTES;
-        let reaches = key >= shape.key_bytes_min && value >= shape.value_bytes_min;
+        let reaches = || {
+            key >= shape.key_bytes_min
+                && value >= shape.value_bytes_min
+                && shape.has_keys(write.key, write.value)
+        };
         // A table, or none; and no index, whose rows are made from those of its table.
-        let row = *number == write.table && fits && (write.removed || reaches);
+        let row = *number == write.table && fits && (write.removed || reaches());
         restore::is_order(order) && (row || write.table >= shape.indexes_end)
     }
 }
@@ -67,7 +88,7 @@ mod tests {
             descending: false,
         };
         let parts = vec![part(Source::Key, 1), part(Source::Value, 4)];
-        let index = SecondarySpec { name: "i".into(), parts, unique: false };
+        let index = SecondarySpec { name: "i".into(), parts: parts.into(), unique: false };
         let tables = vec![(2, TableSpec::ordered("t").with_index(index))];
         let shapes = Shapes::new(&Blob { next: 9, tables });
         let write = |table, key: usize, value: usize| {

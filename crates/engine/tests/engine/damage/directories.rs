@@ -52,7 +52,8 @@ pub fn sound(compress: bool) -> Files {
     };
     let index = SecondarySpec {
         name: "by_text".into(),
-        parts: vec![part(Source::Value, PartType::Text, 16), part(Source::Key, PartType::Bytes, 1)],
+        parts: vec![part(Source::Value, PartType::Text, 16), part(Source::Key, PartType::Bytes, 1)]
+            .into(),
         unique: false,
     };
     let rows = TableSpec::ordered("rows").with_index(index);
