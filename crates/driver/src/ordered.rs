@@ -8,21 +8,21 @@
 //! A transaction's latency begins when its root is first dispatched, as that of a client does with its first attempt:
 //! how long a request has waited before that is a matter of how many are drawn ahead.
 
-mod asked;
 mod load;
-mod oracle;
+mod oracles;
 mod window;
 
 use super::simulated::ticks;
 use super::target::conditions;
 use super::{Failure, Idle, Length, SimulatedPlan, SimulatedReport, Tally};
-use asked::{Asked, Formed};
 use chiliad_api::{Info, Store, TableId};
+use chiliad_machine::Machine;
+use chiliad_machine::tasks::Ties;
 use chiliad_simulator::fork::{Heard, in_children};
 use chiliad_simulator::{Outcome, TaskOptions};
-use chiliad_workload::tasks::{GraphOptions, RANGE, ROOT, first_of};
-use chiliad_workload::{Condition, WorkloadOptions};
-use oracle::After;
+use chiliad_swarm::Swarm;
+use chiliad_workload::tasks::{Answer, FirstRequests, Formed, GraphOptions, RANGE, ROOT, first_of};
+use chiliad_workload::{AnyWorkload, Condition, WorkloadOptions};
 use std::convert::Infallible;
 use std::mem::forget;
 use std::time::Instant;
@@ -30,7 +30,9 @@ use window::{Window, begins, commits};
 
 /// The scheme of transactions as ordered tasks.
 pub use chiliad_swarm::INFO as SWARM;
-pub use load::{LoadedTasks, load_tasks};
+pub use chiliad_workload::tasks::{Form, has_graph};
+pub use load::{LoadedTasks, fill, load_tasks};
+pub use oracles::{After, Oracles};
 
 /// Tasks that make transactions by turns.
 const GENERATORS: u64 = 8;
@@ -38,15 +40,6 @@ const GENERATORS: u64 = 8;
 /// Requests for each core in a run that tells how many a window takes, and the fewest of all: caches are cold at first.
 const TRIED_PER_CORE: usize = 6;
 const TRIED_MIN: usize = 64;
-
-/// The form that transactions have as tasks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
-    /// Each is one task.
-    One,
-    /// Each is a graph of tasks, which is the workload's own.
-    Fine,
-}
 
 /// How transactions are ordered tasks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -71,13 +64,6 @@ impl OrderedOptions {
 #[must_use]
 pub fn is_ordered(scheme: &Info) -> bool {
     scheme.name == SWARM.name
-}
-
-/// Whether there is a graph of tasks for this workload.
-#[must_use]
-pub fn has_graph(workload: &WorkloadOptions) -> bool {
-    use WorkloadOptions::{Bidding, Tpcc, Tpce};
-    matches!(workload, Tpcc(_) | Tpce(_) | Bidding(_))
 }
 
 /// The name of a workload, and those of its kinds of transaction.
@@ -108,7 +94,8 @@ pub fn run_tasks(
     options: &OrderedOptions,
     mut reload: impl FnMut() -> Result<LoadedTasks, Failure>,
 ) -> Result<SimulatedReport, Failure> {
-    let formed = Formed::new(workload, options.form(workload))?;
+    let formed = Formed::new(workload, options.form(workload));
+    let formed = formed.map_err(Failure::doing("making up the workload"))?;
     let mut requests = Requests { count: 0, plan, formed: &formed, options };
     (requests.count, loaded) = match plan.plan.length {
         Length::Transactions(count) if plan.plan.warmup.is_zero() => (count as usize, loaded),
@@ -127,6 +114,19 @@ pub fn run_tasks(
     }
 }
 
+/// Looks at the conditions of a workload on SwarmDB with its tables, which have these numbers.
+///
+/// # Errors
+/// Those of the transactions.
+pub fn conditions_of<M: Machine>(
+    workload: &dyn AnyWorkload,
+    swarm: &Swarm<M>,
+    tables: &[TableId],
+) -> Result<Vec<Condition>, Failure> {
+    let mut session = swarm.session().map_err(Failure::doing("checking conditions"))?;
+    conditions(workload, tables, &mut *session, SWARM.isolation)
+}
+
 /// The first requests of a plan's seed.
 struct Requests<'p> {
     count: usize,
@@ -140,10 +140,12 @@ struct Ran {
     outcome: Outcome,
     /// By request, in cycles. Rising; empty unless the run completed.
     committed_at: Vec<u64>,
-    kinds: Vec<usize>,
-    /// Unless the run did not complete; without rows where none were asked for.
+    /// By request; empty unless the run completed.
+    answers: Vec<Option<Answer>>,
+    /// Of a run that completed, where rows were asked for.
     after: Option<After>,
     conditions: Option<Vec<Condition>>,
+    tables: Vec<TableId>,
     load_seconds: f64,
     seconds: f64,
 }
@@ -183,9 +185,9 @@ impl Requests<'_> {
         (cycles.map_or(self.count, |cycles| self.more(cycles)), loaded)
     }
 
-    /// The requests, on a database whose tables have these numbers.
-    fn ask(&self, tables: &[TableId]) -> Box<dyn Asked + '_> {
-        self.formed.ask(tables, (self.count, self.plan.plan.seed), self.options.graph)
+    /// The requests by themselves.
+    fn first(&self) -> FirstRequests {
+        FirstRequests { count: self.count, seed: self.plan.plan.seed }
     }
 
     /// Runs the tasks, and looks at conditions and rows afterwards where that `is_checked`.
@@ -193,9 +195,10 @@ impl Requests<'_> {
         let (plan, load_seconds) = (&self.plan.plan, loaded.seconds);
         let run = &mut loaded.run;
         run.reconfigure(self.plan.config.clone());
-        let asked = self.ask(&loaded.tables);
+        let workload = self.formed.workload();
+        let in_hand = self.formed.draw(self.first(), &loaded.tables);
         let mut swarm = loaded.swarm.take().expect("it goes with the run that it was loaded for");
-        let bodies = run.outside(|| swarm.bodies(asked.on_hardware()));
+        let bodies = run.outside(|| swarm.bodies(in_hand.graph(&self.options.graph)));
         let bodies = bodies.map_err(Failure::doing("making the program of tasks"))?;
         let tasks = first_of(self.count as u64, GENERATORS);
         let units = TaskOptions { watched: Some(ROOT), ..self.options.units };
@@ -204,9 +207,10 @@ impl Requests<'_> {
         let mut ran = Ran {
             outcome,
             committed_at: Vec::new(),
-            kinds: asked.kinds().to_vec(),
+            answers: Vec::new(),
             after: None,
             conditions: None,
+            tables: loaded.tables.clone(),
             load_seconds,
             seconds: started.elapsed().as_secs_f64(),
         };
@@ -222,19 +226,27 @@ impl Requests<'_> {
             (0..self.count).map(|request| bodies.graph().answered(request)).collect()
         });
         run.outside(move || {
-            let mut after = After { tables: Vec::new(), answers };
+            ran.answers = answers;
             if is_checked {
-                let mut session = swarm.session().map_err(Failure::doing("checking conditions"))?;
-                let workload = self.formed.workload();
-                let isolation = SWARM.isolation;
-                ran.conditions = Some(conditions(workload, tables, &mut *session, isolation)?);
-                drop(session);
-                after.tables = oracle::rows(&swarm)?;
+                ran.conditions = Some(conditions_of(workload, &swarm, tables)?);
+                let answers = ran.answers.clone();
+                ran.after = Some(After::of_swarm(workload, (&swarm, tables), answers)?);
             }
             drop(swarm);
-            ran.after = Some(after);
             Ok(ran)
         })
+    }
+
+    /// What differs from what the oracles have.
+    fn differences(&self, after: &After) -> Result<Vec<String>, Failure> {
+        let oracles = Oracles {
+            formed: self.formed,
+            requests: self.first(),
+            graph: self.options.graph,
+            generators: GENERATORS,
+            ties: Ties::Creation,
+        };
+        oracles.differences(after, oracles.serially()?.0)
     }
 
     /// As many requests as the window takes where this many take so many cycles, and some.
@@ -249,13 +261,13 @@ impl Requests<'_> {
     }
 
     fn report(&self, mut ran: Ran, window: Window) -> Result<SimulatedReport, Failure> {
-        let mut tally = Tally::new(self.formed.workload().kinds().len());
-        let answers = ran.after.as_ref().map_or(&[][..], |after| &after.answers);
+        let workload = self.formed.workload();
+        let mut tally = Tally::new(workload.kinds().len());
         let begun_at = begins(&ran.outcome, self.count);
         for request in window.requests.clone() {
-            let kind = ran.kinds[request];
+            let kind = self.first().any_client(workload, &ran.tables, request).1.kind;
             let of = &mut tally.kinds[kind];
-            match answers[request] {
+            match ran.answers[request] {
                 Some(answer) => {
                     of.committed += 1;
                     of.unsuccessful += u64::from(answer.is_unsuccessful);
@@ -267,8 +279,8 @@ impl Requests<'_> {
             tally.time(kind, (ns / u128::from(self.plan.config.ticks_per_second())) as u64);
         }
         let differences = match &ran.after {
-            Some(after) if ran.conditions.is_some() => oracle::differences(self, after)?,
-            _ => Vec::new(),
+            Some(after) => self.differences(after)?,
+            None => Vec::new(),
         };
         let counts = window.counts(&ran.outcome);
         (ran.outcome.tasks, ran.outcome.core_time) = (counts, counts.map(|it| it.core_time));

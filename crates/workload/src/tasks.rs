@@ -4,15 +4,19 @@
 //! A request is made up before the run, and tasks only read it: words say which. Its answer is put together from the
 //! transaction's lines when the run is over.
 
+mod form;
+mod graphs;
 mod joins;
 mod log;
 mod one;
 mod options;
 
+pub use form::{Answering, FirstRequests, Form, Formed, InHand, has_graph};
 pub use joins::FAULTS;
 pub(crate) use joins::Joins;
 pub(crate) use log::Log;
-pub use one::{Answer, FirstRequests, OneTask, execute};
+pub use one::Answer;
+use one::OneTask;
 pub use options::{GraphOptions, SCAN_PARTITIONS_MAX, TaskLogOptions};
 
 use crate::row::{Column, Kind};

@@ -3,7 +3,7 @@
 use crate::simulated::LOADED_SEED;
 use crate::target::seal_loaded;
 use crate::{Failure, SimulatedPlan};
-use chiliad_api::{Store, TableId};
+use chiliad_api::{Store, TableId, TableSpec};
 use chiliad_machine::Machine;
 use chiliad_simulator::{Config, Run, Sim};
 use chiliad_swarm::Swarm;
@@ -44,19 +44,24 @@ pub fn load_tasks(
     let run = Run::try_new(config).map_err(|refused| Failure::Host(refused.to_string()))?;
     let (swarm, tables) = run.outside(|| {
         let swarm = Swarm::new();
-        let tables = fill(&*made, &swarm)?;
+        let tables = fill(&*made, &swarm, |spec| spec)?;
         Ok::<_, Failure>((swarm, tables))
     })?;
     let seconds = started.elapsed().as_secs_f64();
     Ok(LoadedTasks { run, swarm: Some(swarm), tables, seconds })
 }
 
-/// Creates a workload's tables in a database that is empty, and loads their rows. Returns the numbers of the tables.
-pub(super) fn fill<M: Machine>(
+/// Creates a workload's tables, as `change` has them, in a database that is empty, and loads their rows. Returns the
+/// numbers of the tables.
+///
+/// # Errors
+/// Those of the database.
+pub fn fill<M: Machine>(
     workload: &dyn AnyWorkload,
     store: &(impl Store<M> + ?Sized),
+    change: impl Fn(TableSpec) -> TableSpec,
 ) -> Result<Vec<TableId>, Failure> {
-    let create = workload.tables().into_iter().map(|spec| store.create_table(spec));
+    let create = workload.tables().into_iter().map(|spec| store.create_table(change(spec)));
     let tables = create.collect::<Result<Vec<_>, _>>();
     let tables = tables.map_err(Failure::doing("creating the tables"))?;
     let loading = || Failure::doing("loading");

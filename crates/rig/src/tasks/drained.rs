@@ -1,13 +1,7 @@
 //! The disk of a log that is drained beside the cores, cut off at any byte: it must recover the first transactions, all among
 //! them that had been drained.
 
-use super::Requests;
-use super::machine::Drawn;
-use super::oracles::{Base, all_rows, execute};
-use super::way::Way;
-use chiliad_api::{Result, Store};
-use chiliad_driver::Failure;
-use chiliad_simulator::{Config, Run};
+use chiliad_driver::{After, Failure, Oracles};
 use chiliad_swarm::recover;
 use chiliad_workload::tasks::RANGE;
 
@@ -26,22 +20,18 @@ impl Drained {
         self.drains.push((self.bytes.len(), passed));
     }
 
-    /// Cuts the disk, if there is a log, off here and there, as the seed says, and at its end: what is wrong, in words.
-    pub(super) fn check<W: Way>(
+    /// Cuts the disk, if there is a log, off at these places, times any, and at its end: what is wrong, in words.
+    pub(super) fn check(
         &self,
-        way: &W,
-        drawn: &Drawn,
-        requests: Requests,
-    ) -> core::result::Result<Option<String>, Failure> {
+        oracles: &Oracles<'_>,
+        cuts: [u64; 2],
+    ) -> Result<Option<String>, Failure> {
         if self.drains.is_empty() {
             return Ok(None);
         }
-        let refused = |refused: chiliad_simulator::NoMemory| Failure::Host(refused.to_string());
-        let config = Config { machine: None, ..drawn.config(requests.seed, None) };
-        let run = Run::try_new(config).map_err(refused)?;
         let end = self.bytes.len();
-        for cut in drawn.cuts.map(|cut| cut as usize % (end + 1)).into_iter().chain([end]) {
-            let wrong = run.outside(|| self.check_cut(way, requests, cut))?;
+        for cut in cuts.map(|cut| cut as usize % (end + 1)).into_iter().chain([end]) {
+            let wrong = self.check_cut(oracles, cut)?;
             if wrong.is_some() {
                 return Ok(wrong);
             }
@@ -49,37 +39,26 @@ impl Drained {
         Ok(None)
     }
 
-    fn check_cut<W: Way>(
-        &self,
-        way: &W,
-        requests: Requests,
-        cut: usize,
-    ) -> core::result::Result<Option<String>, Failure> {
+    fn check_cut(&self, oracles: &Oracles<'_>, cut: usize) -> Result<Option<String>, Failure> {
+        let count = oracles.requests.count;
         let whole = self.drains.iter().filter(|&&(end, _)| end <= cut).map(|&(_, passed)| passed);
         let drained = whole.max().map_or(0, |passed| (passed / RANGE) as usize);
         let recovered = recover(&self.bytes[..cut], RANGE);
         let finished = recovered.finished.len();
         let first = recovered.finished.iter().copied().eq(0..finished as u64);
-        if !first || finished > requests.count || finished < drained.min(requests.count) {
+        if !first || finished > count || finished < drained.min(count) {
             let found = recovered.finished;
             return Ok(Some(format!("after {cut} bytes {found:?} have finished, not {drained}")));
         }
-        let Base { store: mut swarm, tables } = Base::swarm(way.workload())?;
+        let (mut swarm, tables) = oracles.swarm()?;
         if let Err(error) = swarm.replay(&recovered.changes) {
             return Ok(Some(format!("after {cut} bytes: {error}")));
         }
-        let rows = all_rows(way.workload(), &swarm, &tables);
-        let rows = rows.map_err(Failure::doing("reading the rows"))?;
-        let Base { store: swarm, tables } = Base::swarm(way.workload())?;
-        let executed = || -> Result<_> {
-            let mut session = swarm.session()?;
-            execute(way, &mut *session, &tables, requests, finished)?;
-            drop(session);
-            all_rows(way.workload(), &swarm, &tables)
-        };
-        let meant = executed().map_err(Failure::doing("executing the first requests"))?;
-        let differs = rows.iter().zip(&meant).find(|(one, two)| one != two);
-        Ok(differs
-            .map(|((name, _), _)| format!("after {cut} bytes {name} is not as after {finished}")))
+        let meant = oracles.by_statements(finished)?;
+        // Answers are not recovered.
+        let workload = oracles.formed.workload();
+        let rows = After::of_swarm(workload, (&swarm, &tables), meant.answers().to_vec())?;
+        let differs = rows.differences(&meant, "statements").into_iter().next();
+        Ok(differs.map(|differs| format!("after {cut} bytes and {finished} requests {differs}")))
     }
 }

@@ -1,30 +1,26 @@
-//! Transactions as ordered tasks on small task units: rows and answers must be those of the same requests one after another.
+//! Transactions as ordered tasks on small task units: rows and answers must be those of the same requests one after another,
+//! by the oracles of the driver.
 //!
 //! ```text
 //! machine   the chip that a seed draws: a few cores, queues of a few entries, near and far
-//! way       a workload's requests as tasks: a graph of its own, or a whole transaction each
-//! oracles   the same requests on the serial runtime, as statements, and by a client of silo
 //! drained   what a log recovers that is cut off anywhere
 //! ```
 
 mod drained;
 mod machine;
-mod oracles;
-mod way;
 
-use chiliad_driver::Failure;
+use chiliad_driver::{After, Failure, Oracles, conditions_of, fill};
 use chiliad_machine::Fault;
-use chiliad_machine::tasks::Task;
+use chiliad_machine::tasks::{Task, Ties};
 use chiliad_simulator::{Outcome, Run, TaskVerdict, Verdict};
-use chiliad_workload::WorkloadOptions;
-use chiliad_workload::tasks::first_of;
+use chiliad_swarm::Swarm;
+use chiliad_workload::tasks::{FirstRequests, Form, Formed, first_of, has_graph};
+use chiliad_workload::{Condition, WorkloadOptions};
 use drained::Drained;
 use machine::Drawn;
-use oracles::{After, Base, expected};
 use std::collections::BTreeSet;
 use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use way::{Way, with_way};
 
 /// The requests of a seed as tasks, on a chip that the seed draws.
 #[derive(Clone, Debug)]
@@ -57,13 +53,6 @@ pub struct TaskReport {
     pub hash: u64,
 }
 
-/// The requests of a case.
-#[derive(Clone, Copy, Debug)]
-struct Requests {
-    count: usize,
-    seed: u64,
-}
-
 impl TaskCase {
     /// Runs it, and whatever it is compared with.
     ///
@@ -71,46 +60,36 @@ impl TaskCase {
     /// Why it could not be run, which says nothing of the tasks.
     pub fn run(&self) -> Result<TaskReport, Failure> {
         let drawn = Drawn::new(self.seed, self.cores);
-        with_way(&self.workload, drawn.whole, |way| way.check(self, &drawn))
+        let whole = drawn.whole || !has_graph(&self.workload);
+        let formed = Formed::new(&self.workload, if whole { Form::One } else { Form::Fine });
+        let formed = formed.map_err(Failure::doing("making up the workload"))?;
+        let oracles = Oracles {
+            formed: &formed,
+            requests: FirstRequests { count: drawn.requests, seed: self.seed },
+            graph: drawn.graph,
+            generators: drawn.generators,
+            ties: Ties::Drawn(self.seed),
+        };
+        self.check(&oracles, &drawn)
     }
-}
 
-/// What the tasks of a case have left.
-enum Left {
-    /// A database, and its log.
-    Rows(After, Drained),
-    /// A database whose reading panics.
-    Unreadable,
-    /// Nothing to look at: other tasks have committed than those of the program.
-    Others,
-    /// Nothing to look at: the tasks did not all commit.
-    Pieces,
-}
-
-/// A way that can be checked, whatever its types.
-trait Checked {
-    fn check(&self, case: &TaskCase, drawn: &Drawn) -> Result<TaskReport, Failure>;
-}
-
-impl<W: Way> Checked for W {
-    fn check(&self, case: &TaskCase, drawn: &Drawn) -> Result<TaskReport, Failure> {
-        let requests = Requests { count: drawn.requests, seed: case.seed };
-        let expected = expected(self, case, drawn, requests)?;
-        let (outcome, left) = on_hardware(self, case, drawn, (requests, expected.ran))?;
+    fn check(&self, oracles: &Oracles<'_>, drawn: &Drawn) -> Result<TaskReport, Failure> {
+        let (serial, ran) = oracles.serially()?;
+        let (outcome, left) = self.on_hardware(oracles, drawn, ran)?;
         let mut report = TaskReport {
             marks: outcome.marks.iter().copied().collect(),
             events: outcome.events,
             hash: outcome.trace_hash,
             ..TaskReport::default()
         };
-        let (after, drained) = match left {
-            Left::Rows(after, drained) => (after, drained),
+        let (after, conditions, drained) = match left {
+            Left::Rows(after, conditions, drained) => (after, conditions, drained),
             Left::Unreadable => {
                 report.wrong.push(("other memory", "its rows cannot be read".into()));
                 return Ok(report);
             }
             Left::Others => {
-                let (tasks, ran) = (outcome.tasks.unwrap_or_default(), expected.ran);
+                let tasks = outcome.tasks.unwrap_or_default();
                 let text = format!("{tasks:?}, and {ran} by the serial runtime");
                 report.wrong.push(("tasks lost", text));
                 return Ok(report);
@@ -120,20 +99,95 @@ impl<W: Way> Checked for W {
                 return Ok(report);
             }
         };
-        report.transactions = requests.count as u64;
-        for (oracle, other) in &expected.afters {
-            if let Some(difference) = after.difference(other) {
-                report.wrong.push(("other memory", format!("{difference}, by {oracle}")));
-            }
-        }
-        if let Some(wrong) = drained.check(self, drawn, requests)? {
+        report.transactions = oracles.requests.count as u64;
+        let differences = oracles.differences(&after, serial)?;
+        report.wrong.extend(differences.into_iter().map(|it| ("other memory", it)));
+        if let Some(wrong) = drained.check(oracles, drawn.cuts)? {
             report.wrong.push(("other rows recovered", wrong));
         }
-        if let Some(failed) = after.failed {
-            report.wrong.push(("consistency", failed));
+        let failed: Vec<String> = conditions
+            .into_iter()
+            .filter_map(|it| it.failure.map(|failure| format!("{}: {failure}", it.name)))
+            .collect();
+        if !failed.is_empty() {
+            report.wrong.push(("consistency", failed.join("\n")));
         }
         Ok(report)
     }
+
+    /// Runs the tasks on the chip of the case; nothing is left to look at unless they all committed, as many as `ran`
+    /// serially.
+    fn on_hardware(
+        &self,
+        oracles: &Oracles<'_>,
+        drawn: &Drawn,
+        ran: u64,
+    ) -> Result<(Outcome, Left), Failure> {
+        let (requests, workload) = (oracles.requests, oracles.formed.workload());
+        let refused = |refused: chiliad_simulator::NoMemory| Failure::Host(refused.to_string());
+        let mut run = Run::try_new(drawn.config(self.seed, self.plant)).map_err(refused)?;
+        let (mut swarm, tables) = run.outside(|| {
+            let swarm = Swarm::new();
+            let tables = fill(workload, &swarm, |spec| spec)?;
+            Ok::<_, Failure>((swarm, tables))
+        })?;
+        let in_hand = oracles.formed.draw(requests, &tables);
+        let bodies = run.outside(|| swarm.bodies(in_hand.graph(&drawn.graph)));
+        let bodies = bodies.map_err(Failure::doing("making the program of tasks"))?;
+        let tasks: Vec<Task> = first_of(requests.count as u64, drawn.generators);
+        let mut drained = Drained::default();
+        let mut drain = |passed| {
+            if let Some(log) = bodies.graph().log() {
+                drained.take(passed, |target| bodies.drain(log, passed, target));
+            }
+        };
+        let outcome = run.go_tasks_beside(
+            drawn.cores,
+            bodies.pool(),
+            (&bodies, &tasks),
+            drawn.options,
+            &mut |passed| drain(passed.timestamp),
+        );
+        let tasks = outcome.tasks.unwrap_or_default();
+        let are_others = tasks.committed != ran || tasks.made != tasks.committed + tasks.squashed;
+        if are_others || !outcome.verdict.is_completed() {
+            // Left in pieces.
+            let left = if outcome.verdict.is_completed() { Left::Others } else { Left::Pieces };
+            forget(bodies);
+            forget(swarm);
+            return Ok((outcome, left));
+        }
+        run.outside(|| drain(u64::MAX));
+        let answers = run.outside(move || {
+            (0..requests.count).map(|request| bodies.graph().answered(request)).collect()
+        });
+        // Bugs may have left a database that nobody can read.
+        let look = AssertUnwindSafe(|| {
+            run.outside(|| {
+                let after = After::of_swarm(workload, (&swarm, &tables), answers)?;
+                let conditions = conditions_of(workload, &swarm, &tables)?;
+                drop(swarm);
+                Ok::<_, Failure>((after, conditions))
+            })
+        });
+        let left = match catch_unwind(look) {
+            Ok(read) => read.map(|(after, conditions)| Left::Rows(after, conditions, drained))?,
+            Err(_) => Left::Unreadable,
+        };
+        Ok((outcome, left))
+    }
+}
+
+/// What the tasks of a case have left.
+enum Left {
+    /// The rows and answers, what the conditions say, and the log.
+    Rows(After, Vec<Condition>, Drained),
+    /// A database whose reading panics.
+    Unreadable,
+    /// Nothing to look at: other tasks have committed than those of the program.
+    Others,
+    /// Nothing to look at: the tasks did not all commit.
+    Pieces,
 }
 
 /// How tasks ended that did not all commit, by name and in words.
@@ -144,61 +198,4 @@ fn ended(verdict: &Verdict) -> (&'static str, String) {
         _ => verdict.name(),
     };
     (name, verdict.to_string())
-}
-
-/// Runs the tasks on the chip of a case; nothing is left to look at unless they all committed.
-fn on_hardware<W: Way>(
-    way: &W,
-    case: &TaskCase,
-    drawn: &Drawn,
-    (requests, ran): (Requests, u64),
-) -> Result<(Outcome, Left), Failure> {
-    let refused = |refused: chiliad_simulator::NoMemory| Failure::Host(refused.to_string());
-    let mut run = Run::try_new(drawn.config(case.seed, case.plant)).map_err(refused)?;
-    let base = run.outside(|| Base::swarm(way.workload()))?;
-    let clients = way.clients(&base.tables, requests);
-    let Base { store: mut swarm, tables } = base;
-    let bodies = run.outside(|| swarm.bodies(way.graph(&clients, &drawn.graph)));
-    let bodies = bodies.map_err(Failure::doing("making the program of tasks"))?;
-    let tasks: Vec<Task> = first_of(requests.count as u64, drawn.generators);
-    let mut drained = Drained::default();
-    let mut drain = |passed| {
-        if let Some(log) = W::log(bodies.graph()) {
-            drained.take(passed, |target| bodies.drain(log, passed, target));
-        }
-    };
-    let outcome = run.go_tasks_beside(
-        drawn.cores,
-        bodies.pool(),
-        (&bodies, &tasks),
-        drawn.options,
-        &mut |passed| drain(passed.timestamp),
-    );
-    let tasks = outcome.tasks.unwrap_or_default();
-    let are_others = tasks.committed != ran || tasks.made != tasks.committed + tasks.squashed;
-    if are_others || !outcome.verdict.is_completed() {
-        // Left in pieces.
-        let left = if outcome.verdict.is_completed() { Left::Others } else { Left::Pieces };
-        forget(bodies);
-        forget(clients);
-        forget(swarm);
-        return Ok((outcome, left));
-    }
-    run.outside(|| drain(u64::MAX));
-    let answers = run.outside(move || {
-        (0..requests.count).map(|request| W::answer(bodies.graph(), request)).collect()
-    });
-    // Bugs may have left a database that nobody can read.
-    let look = AssertUnwindSafe(|| {
-        run.outside(|| {
-            let after = After::of_swarm(way.workload(), &swarm, &tables, answers);
-            drop(swarm);
-            after
-        })
-    });
-    let left = match catch_unwind(look) {
-        Ok(after) => Left::Rows(after?, drained),
-        Err(_) => Left::Unreadable,
-    };
-    Ok((outcome, left))
 }

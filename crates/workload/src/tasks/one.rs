@@ -4,12 +4,11 @@
 //! one after another ([`Whole`]). Procedures own vectors on the host: of an execution that hardware gives up, those are lost
 //! that it held at that moment, such as the copy of a key. Graphs of fine tasks own nothing.
 
-use super::{GENERATE, ROOT, charge_request, generate};
-use crate::any_workload::{AnyClient, AnyWorkload};
-use crate::workload::{ClientId, Shape};
+use super::{Answering, GENERATE, ROOT, charge_request, generate};
+use crate::any_workload::AnyClient;
 use chiliad_api::{Entry, Range, Result, Row, Scanned, TableId, Transaction};
 use chiliad_machine::tasks::{FunctionId, Task, Tasks};
-use chiliad_swarm::{Graph, View, Whole};
+use chiliad_swarm::{Graph, TaskLog, View, Whole};
 use core::cell::Cell;
 
 /// The answer to a request that was not rolled back.
@@ -21,57 +20,26 @@ pub struct Answer {
     pub is_unsuccessful: bool,
 }
 
-/// Requests that are each a client's first.
-#[derive(Clone, Copy)]
-pub struct FirstRequests<'w> {
-    /// The workload that makes them up.
-    pub workload: &'w dyn AnyWorkload,
-    /// How many clients, and so requests, there are.
-    pub count: usize,
-    /// The seed of the run.
-    pub seed: u64,
-}
-
-impl<'w> FirstRequests<'w> {
-    /// The client whose first request has this number.
-    #[must_use]
-    pub fn client_id(&self, request: usize) -> ClientId {
-        ClientId { index: request, home: request, of: self.count, seed: self.seed }
-    }
-
-    /// The client with the request of this number in hand, on a database whose tables have these numbers.
-    #[must_use]
-    pub fn client(&self, tables: &[TableId], request: usize) -> (Box<dyn AnyClient + 'w>, Shape) {
-        let mut client = self.workload.any_client(tables, self.client_id(request));
-        let shape = client.next(&mut Vec::new());
-        (client, shape)
-    }
-}
-
 /// Executes the request that a client has in hand.
 ///
 /// # Errors
 /// Those of the transaction.
-pub fn execute(client: &mut dyn AnyClient, tx: &mut dyn Transaction) -> Result<Answer> {
+pub(super) fn execute(client: &mut dyn AnyClient, tx: &mut dyn Transaction) -> Result<Answer> {
     let mut told = Told { tx, digest: Cell::new(DIGEST) };
     client.execute(&mut told)?;
     Ok(Answer { shown: told.digest.get(), is_unsuccessful: client.unsuccessful() })
 }
 
+/// A client whose transaction is one task.
+pub(super) type OneClient<'w> = Box<dyn AnyClient + 'w>;
+
 /// The transactions of so many requests, each a task.
-pub struct OneTask<'w>(Whole<Box<dyn AnyClient + 'w>, Answer>);
+pub(super) struct OneTask<'w>(Whole<OneClient<'w>, Answer>);
 
 impl<'w> OneTask<'w> {
-    /// The transactions of these requests, on a database whose tables have these numbers.
-    #[must_use]
-    pub fn new(requests: FirstRequests<'w>, tables: &[TableId]) -> Self {
-        Self(Whole::new((0..requests.count).map(|request| requests.client(tables, request).0)))
-    }
-
-    /// The answer to a request whose task has committed; `None` if it was rolled back.
-    #[must_use]
-    pub fn shown(&self, request: usize) -> Option<Answer> {
-        self.0.answer(request)
+    /// The transactions of the requests that these clients have in hand.
+    pub(super) fn new(clients: impl IntoIterator<Item = OneClient<'w>>) -> Self {
+        Self(Whole::new(clients))
     }
 
     fn transaction<T: Tasks>(&self, view: &mut View<'_, T>, task: &Task) {
@@ -97,6 +65,16 @@ impl<T: Tasks> Graph<T> for OneTask<'_> {
             ROOT => self.transaction(view, task),
             _ => view.trap("a function that does not exist"),
         }
+    }
+}
+
+impl<T: Tasks> Answering<T> for OneTask<'_> {
+    fn answered(&self, request: usize) -> Option<Answer> {
+        self.0.answer(request)
+    }
+
+    fn log(&self) -> Option<&TaskLog<T::Machine>> {
+        None
     }
 }
 

@@ -5,7 +5,8 @@
 use chiliad_api::{Error, Intent, Result, Running, Store, TableId, Transaction};
 use chiliad_machine::{Machine, Plain};
 use chiliad_swarm::Swarm;
-use chiliad_workload::{ClientId, Workload};
+use chiliad_workload::Workload;
+use chiliad_workload::tasks::FirstRequests;
 
 pub type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
@@ -40,13 +41,8 @@ pub fn requests<W: Workload>(
     count: usize,
     seed: u64,
 ) -> Vec<W::Client> {
-    let client = |index| {
-        let client_id = ClientId { index, home: index, of: count, seed };
-        let mut client = workload.client(tables, client_id);
-        workload.next(&mut client, &mut Vec::new());
-        client
-    };
-    (0..count).map(client).collect()
+    let first = FirstRequests { count, seed };
+    (0..count).map(|request| first.client(workload, tables, request)).collect()
 }
 
 /// The outcome of a transaction as an answer.
