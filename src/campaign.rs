@@ -11,6 +11,7 @@ use chiliad_engine::Info;
 use chiliad_host::output::complain;
 use chiliad_host::{Sink, Stop, computer, interrupt};
 use chiliad_lab::{BUILD, machines};
+use chiliad_machine::Rig;
 use chiliad_rig::TASK_CORES_MAX;
 use chiliad_rig::campaign::{Scope, WORKLOADS, run_planted, run_seeds, table};
 use serde_json::json;
@@ -59,7 +60,18 @@ fn seeds(flags: &CampaignFlags, scope: &Scope<'_>, sink: &mut Sink) -> Result<bo
 /// Looks for the bug of this name, or for all; whether each was caught.
 fn planted(name: &str, seed: u64, scope: &Scope<'_>, sink: &mut Sink) -> Result<bool, Stop> {
     let all = name == "all";
-    let bugs = if all { faults() } else { vec![settings::plant(name)?] };
+    let mut bugs = if all { faults() } else { vec![settings::plant(name)?] };
+    if scope.schemes == [SWARM.name] {
+        // Other bugs have no tasks to show in.
+        bugs.retain(|bug| bug.rig == Rig::Tasks);
+        if bugs.is_empty() {
+            let accepted = "accepted: all, and bugs whose rig is tasks (--plant list)";
+            return Err(Stop::bad(
+                "--plant",
+                format!("{name} with --scheme {}; {accepted}", SWARM.name),
+            ));
+        }
+    }
     let found = run_planted(&bugs, seed, scope)?;
     sink.say(&found.table)?;
     if let (Some(first), false) = (&found.first, all) {

@@ -132,6 +132,27 @@ fn crash_and_campaign_tell_what_came_until_then() {
 }
 
 #[test]
+fn a_search_for_a_planted_bug_ends_early() {
+    let folder = Folder::new("interrupted-search");
+    for (signal, status) in [("TERM", 143), ("INT", 130)] {
+        // A search of a hundred seeds, each a case of its own.
+        let json = folder.file("json");
+        let line = format!("campaign --plant swarm-canary --threads 1 --json {json}");
+        let child = start(&folder, &line);
+        until("a file in the making", || !names(&folder).is_empty());
+        std::thread::sleep(Duration::from_millis(300));
+        send(&child, signal, false);
+        let asked = Instant::now();
+        let output = end(child);
+        assert_eq!(output.status.code(), Some(status), "{}", common::stderr(&output));
+        assert!(asked.elapsed() < Duration::from_secs(15), "{:?}", asked.elapsed());
+        assert!(!common::stdout(&output).contains("swarm-canary"), "{}", common::stdout(&output));
+        std::fs::remove_file(&json).ok();
+        assert_eq!(names(&folder), Vec::<String>::new());
+    }
+}
+
+#[test]
 fn what_cannot_be_told_early_ends_at_once() {
     let folder = Folder::new("interrupted-simulate");
     let json = folder.file("result.json");

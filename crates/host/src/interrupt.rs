@@ -1,7 +1,8 @@
 //! Signals that ask the process to end: SIGINT (Ctrl-C), SIGTERM and SIGHUP.
 //!
 //! A thread sleeps until one comes. Code that can end early and still report its results *listens*: the
-//! first signal then only asks ([`asked`]). Otherwise, and with the second one, the process ends at once:
+//! first signal then only asks ([`asked`]), for as long as the code has said that it takes to end, if it has
+//! ([`Listening::within`]). Otherwise, after that, and with the second one, the process ends at once:
 //! all [`crate::leftovers`] are removed, and the exit status is 128 and the signal's number.
 //!
 //! The thread holds no lock while it sleeps, so processes that fork need not mind it. A child process that
@@ -12,8 +13,9 @@ use crate::{leftovers, output};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level;
-use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 /// The signals that are heeded, unless they were ignored when the process began (`nohup`).
 const HEEDED: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
@@ -23,6 +25,9 @@ static CAME: AtomicI32 = AtomicI32::new(0);
 
 /// How many listen.
 static LISTENING: AtomicUsize = AtomicUsize::new(0);
+
+/// Milliseconds after which a process that has been asked to end is ended; 0: never.
+static GRACE_MS: AtomicU64 = AtomicU64::new(0);
 
 /// From now on signals are heeded.
 pub fn install() -> Result<(), Stop> {
@@ -50,8 +55,20 @@ fn come(signal: i32) {
     // SeqCst, here and in `asked`: seldom, and nothing to think about.
     let first = CAME.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok();
     if first && LISTENING.load(Ordering::SeqCst) > 0 {
-        return;
+        let grace = GRACE_MS.load(Ordering::SeqCst);
+        let wait = move || {
+            thread::sleep(Duration::from_millis(grace));
+            end();
+        };
+        if grace == 0 || thread::Builder::new().name("grace".into()).spawn(wait).is_ok() {
+            return;
+        }
     }
+    end();
+}
+
+/// Ends the process, and leaves nothing behind.
+fn end() {
     leftovers::clear();
     output::complain("chiliad: interrupted\n");
     low_level::exit(i32::from(status()));
@@ -77,6 +94,14 @@ impl Listening {
         Self(())
     }
 
+    /// Begins to listen, and says how long it takes at most from a signal to the end of the process. What has not
+    /// ended by then is stuck, and is ended.
+    pub fn within(grace: Duration) -> Self {
+        let grace = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
+        GRACE_MS.store(grace, Ordering::SeqCst);
+        Self::begin()
+    }
+
     /// That the process is asked to end, as an error.
     pub fn check(&self) -> Result<(), Stop> {
         if asked() { Err(Stop::Interrupted) } else { Ok(()) }
@@ -85,6 +110,70 @@ impl Listening {
 
 impl Drop for Listening {
     fn drop(&mut self) {
+        GRACE_MS.store(0, Ordering::SeqCst);
         LISTENING.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Leftover;
+    use std::path::PathBuf;
+    use std::process::{Command, Stdio};
+    use std::time::Instant;
+
+    /// Names the directory of the child below, where this process is one.
+    const CHILD: &str = "CHILIAD_TEST_STUCK";
+
+    /// What a test in a process of its own does: it listens, and never looks whether a signal has come.
+    #[test]
+    fn stuck() {
+        let Some(directory) = std::env::var_os(CHILD) else { return };
+        install().expect("a thread");
+        let _directory = Leftover::tree(&PathBuf::from(directory)).expect("it is made");
+        let _listening = Listening::within(Duration::from_millis(300));
+        loop {
+            thread::park();
+        }
+    }
+
+    #[test]
+    fn what_does_not_end_after_a_signal_is_ended_and_leaves_nothing() {
+        for (signal, status) in [("TERM", 143), ("INT", 130)] {
+            let name = format!("chiliad-stuck-{}-{signal}", std::process::id());
+            let directory = std::env::temp_dir().join(name);
+            let mut child = Command::new("env")
+                .arg("--default-signal=HUP,INT,TERM")
+                .arg(std::env::current_exe().expect("a path"))
+                .args(["--exact", "interrupt::tests::stuck", "--nocapture"])
+                .env(CHILD, &directory)
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .expect("it runs");
+            let begun = Instant::now();
+            while !directory.exists() {
+                assert!(begun.elapsed() < Duration::from_secs(60), "no child");
+                thread::sleep(Duration::from_millis(5));
+            }
+            // It listens from then on, or a moment later: either way one signal ends it.
+            thread::sleep(Duration::from_millis(100));
+            let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
+            assert!(sent.expect("kill runs").success());
+            let asked = Instant::now();
+            let ended = loop {
+                match child.try_wait().expect("a child") {
+                    Some(ended) => break ended,
+                    None if asked.elapsed() > Duration::from_secs(60) => {
+                        child.kill().expect("a child");
+                        panic!("{signal}: it has not ended");
+                    }
+                    None => thread::sleep(Duration::from_millis(5)),
+                }
+            };
+            assert_eq!(ended.code(), Some(status), "{signal}");
+            assert!(!directory.exists(), "{signal}");
+        }
     }
 }

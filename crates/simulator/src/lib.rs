@@ -102,8 +102,8 @@ pub use hosts::{
 };
 pub use machine::{Sim, lose_core, stopping};
 pub use outcome::{
-    Access, Breach, CorePanic, Counters, ForeignAccess, Freed, Outcome, Rule, Step, Trace,
-    UseOfFreedMemory, Verdict, Waiter,
+    Access, Breach, CorePanic, Counters, ForeignAccess, Freed, Outcome, Rule, Step, TooManySteps,
+    Trace, UseOfFreedMemory, Verdict, Waiter,
 };
 pub use region::NoMemory;
 pub use run::{Run, trace_freeing};

@@ -9,6 +9,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+/// Code outside of the schedule has made more accesses than it was allowed: [`crate::Run::outside_within`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooManySteps;
+
 /// A kind of access to a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]

@@ -12,7 +12,7 @@ use crate::fibre::{Arrival, Body, Fibre, obtain_stack, take_apart};
 use crate::hook;
 use crate::host::Host;
 use crate::hosts::names_of_crew;
-use crate::outcome::{Outcome, UseOfFreedMemory, Verdict};
+use crate::outcome::{Outcome, TooManySteps, UseOfFreedMemory, Verdict};
 use crate::region::NoMemory;
 use crate::state::State;
 use crate::timed::{Post, Timeshare};
@@ -117,6 +117,38 @@ impl Run {
         state.next.set(u64::MAX);
         state.region.enter_host(host);
         f()
+    }
+
+    /// As [`Run::outside`], for no more than so many accesses: then `f` is unwound, as by a panic that shows nothing.
+    /// For looking at memory that a bug may have tied into a loop.
+    ///
+    /// # Errors
+    /// [`TooManySteps`]: `f` has not ended.
+    ///
+    /// # Panics
+    /// As [`Run::outside`]; other panics of `f` are passed on.
+    pub fn outside_within<R>(
+        &self,
+        accesses: u64,
+        f: impl FnOnce() -> R,
+    ) -> Result<R, TooManySteps> {
+        let state = &*self.state;
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            self.outside(|| {
+                let end = state.event.get().saturating_add(accesses);
+                state.outside_end.set(end);
+                state.next.set(end);
+                f()
+            })
+        }));
+        state.outside_end.set(u64::MAX);
+        match result {
+            Ok(value) => Ok(value),
+            Err(payload) => match payload.downcast::<TooManySteps>() {
+                Ok(steps) => Err(*steps),
+                Err(payload) => resume_unwind(payload),
+            },
+        }
     }
 
     /// As [`Run::outside`], with a use of freed memory returned instead of a panic. Other panics of

@@ -14,7 +14,7 @@
 use crate::config::Config;
 use crate::fibre::Arrival;
 use crate::host::Host;
-use crate::outcome::{Access, CorePanic, Counters, Step, Trace, Verdict};
+use crate::outcome::{Access, CorePanic, Counters, Step, TooManySteps, Trace, Verdict};
 use crate::random::{Generator, Stream};
 use crate::region::{NoMemory, Region};
 use crate::round::{Luck, Round};
@@ -26,6 +26,7 @@ use chiliad_machine::{Ticks, Woken, WorkerId};
 use corosensei::Yielder;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::panic::resume_unwind;
 use std::ptr;
 use std::time::Instant;
 
@@ -78,6 +79,8 @@ pub(crate) struct State {
     pub(crate) event: Cell<u64>,
     /// The event at which something is due.
     pub(crate) next: Cell<u64>,
+    /// The event at which code outside of the schedule is given up; see [`crate::Run::outside_within`].
+    pub(crate) outside_end: Cell<u64>,
     pub(crate) digest: Cell<u64>,
     /// The worker that runs; 0 is the host's own stack, where nothing is scheduled.
     pub(crate) running: Cell<u32>,
@@ -174,6 +177,7 @@ impl State {
         let state = Self {
             event: Cell::new(0),
             next: Cell::new(u64::MAX),
+            outside_end: Cell::new(u64::MAX),
             digest: Cell::new(config.seed),
             running: Cell::new(0),
             core: Cell::new(0),
@@ -411,7 +415,13 @@ impl State {
         let running = self.running.get();
         let event = self.event.get();
         if running == 0 {
-            self.next.set(u64::MAX);
+            let end = self.outside_end.get();
+            if event >= end && !std::thread::panicking() {
+                self.outside_end.set(u64::MAX);
+                self.next.set(u64::MAX);
+                resume_unwind(Box::new(TooManySteps));
+            }
+            self.next.set(if event < end { end } else { u64::MAX });
             return;
         }
         if std::thread::panicking() {

@@ -4,7 +4,7 @@ mod common;
 
 use chiliad_machine::{Fault, Machine, Ordering, Rig, Spin, Woken, Word, WorkerId};
 use chiliad_simulator::{
-    Config, MemoryModel, Outcome, Run, Schedule, Sim, SimWord, Verdict, stopping,
+    Config, MemoryModel, Outcome, Run, Schedule, Sim, SimWord, TooManySteps, Verdict, stopping,
 };
 use common::{configs, run_with_words, words};
 use std::cell::{Cell, RefCell};
@@ -389,4 +389,24 @@ fn many_cores_run() {
     }
     assert!(run.go().verdict.is_completed());
     assert_eq!(run.outside(|| words[0].load(Relaxed)), 2_000);
+}
+
+#[test]
+fn a_look_at_memory_that_does_not_end_is_given_up() {
+    let timed = chiliad_simulator::description::Description::tiled(4);
+    for machine in [None, Some(timed)] {
+        let config = Config { machine, ..Config::new(1) };
+        let (run, words) = run_with_words(config, 1);
+        let read = |times: u64| (0..times).map(|_| words[0].load(Relaxed)).sum::<u64>();
+        assert_eq!(run.outside_within(100, || read(99)), Ok(0));
+        let mut reads = 0;
+        let endless = || loop {
+            reads += words[0].load(Relaxed) + 1;
+        };
+        assert_eq!(run.outside_within(100, endless), Err::<(), _>(TooManySteps));
+        assert_eq!(reads, 99);
+        // The bound is that of one look, and holds for no other.
+        assert_eq!(run.outside(|| read(1000)), 0);
+        assert_eq!(run.outside_within(100, || read(50)), Ok(0));
+    }
 }

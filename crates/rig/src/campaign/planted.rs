@@ -6,7 +6,7 @@
 
 use super::plants::rig_name;
 use super::run::Trouble;
-use super::scope::{BAR, Scope, WORKLOADS};
+use super::scope::{BAR, GRACE, Scope, WORKLOADS};
 use super::trial::Trial;
 use chiliad_driver::LockLoad;
 use chiliad_host::bar::bar;
@@ -56,16 +56,17 @@ pub fn run_planted(
     let found: Mutex<Vec<Option<Result<Search, Trouble>>>> =
         Mutex::new(faults.iter().map(|_| None).collect());
     let bar = bar(faults.len() as u64, BAR, scope.quiet);
-    let listening = Listening::begin();
+    let listening = Listening::within(GRACE);
     let searches = || {
         while let Some((number, fault)) = {
             let number = next.fetch_add(1, Ordering::Relaxed);
             faults.get(number).map(|&fault| (number, fault))
         } {
-            if listening.check().is_err() {
+            let Some(search) =
+                search(fault.0, fault.1, first_seed, (scope, &listening)).transpose()
+            else {
                 return;
-            }
-            let search = search(fault.0, fault.1, first_seed, scope);
+            };
             if let Ok(mut found) = found.lock() {
                 found[number] = Some(search);
             }
@@ -84,7 +85,7 @@ pub fn run_planted(
     let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut searches = Vec::new();
     for (&(fault, scheme), search) in faults.iter().zip(found) {
-        // A signal came before some searches began.
+        // A signal came before some searches ended.
         if let Some(search) = search {
             searches.push((fault, scheme, search?));
         }
@@ -126,14 +127,15 @@ fn broken(fault: &'static Fault, scope: &Scope<'_>) -> Vec<(&'static Fault, &'st
     schemes.iter().map(|&scheme| (fault, scheme)).collect()
 }
 
+/// Looks for one bug; `None` where a signal came first.
 fn search(
     fault: &'static Fault,
     scheme: &'static str,
     first_seed: u64,
-    scope: &Scope<'_>,
-) -> Result<Search, Trouble> {
+    (scope, listening): (&Scope<'_>, &Listening),
+) -> Result<Option<Search>, Trouble> {
     if matches!(fault.rig, Rig::Loom | Rig::Waits) {
-        return Ok(Search::Elsewhere);
+        return Ok(Some(Search::Elsewhere));
     }
     let workload = WORKLOADS.into_iter().chain(LockLoad::ALL.map(LockLoad::name));
     let workload = workload.into_iter().find(|&known| known == fault.workload);
@@ -142,22 +144,25 @@ fn search(
     })?;
     let mut others: Vec<String> = Vec::new();
     for seed in first_seed..first_seed + u64::from(fault.seeds) {
+        if listening.check().is_err() {
+            return Ok(None);
+        }
         let clean = Trial::new(fault.rig, workload, scheme, seed, scope.cores, scope.interleave);
         let shown = clean.run(scope.machine)?;
         if !shown.passed() {
-            return Ok(Search::CleanFailed { case: clean, text: shown.text });
+            return Ok(Some(Search::CleanFailed { case: clean, text: shown.text }));
         }
         let case = clean.plant(fault);
         let shown = case.run(scope.machine)?;
         let caught = shown.verdicts.iter().find(|name| fault.expected.contains(&name.as_str()));
         if let Some(verdict) = caught.cloned() {
-            return Ok(Search::Caught { case, verdict, text: shown.text });
+            return Ok(Some(Search::Caught { case, verdict, text: shown.text }));
         }
         others.extend(shown.verdicts);
         others.sort();
         others.dedup();
     }
-    Ok(Search::Escaped { others })
+    Ok(Some(Search::Escaped { others }))
 }
 
 impl Search {

@@ -3,6 +3,7 @@
 use super::trial::Trial;
 use chiliad_simulator::description::Description;
 use std::ops::Range;
+use std::time::Duration;
 
 /// The workloads that campaigns know.
 pub const WORKLOADS: [&str; 10] =
@@ -35,6 +36,9 @@ pub struct Scope<'a> {
     /// The command line that repeats a case.
     pub again: fn(&Trial) -> String,
 }
+
+/// How long a case may take after a signal: some times what the longest takes. One that takes longer does not end.
+pub(super) const GRACE: Duration = Duration::from_secs(10);
 
 /// The form of the bar over a campaign's cases.
 pub(super) const BAR: &str = "{pos} of {len} [{bar:30}] {per_sec}, {eta} left {msg}";

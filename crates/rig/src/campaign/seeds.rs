@@ -3,7 +3,7 @@
 use super::case::Case;
 use super::marks::{self, Covers};
 use super::run::Trouble;
-use super::scope::{BAR, Scope};
+use super::scope::{BAR, GRACE, Scope};
 use super::shown::Shown;
 use super::trial::Trial;
 use super::worlds::World;
@@ -56,7 +56,7 @@ pub fn run_seeds(seeds: Range<u64>, scope: &Scope<'_>) -> Result<Report, Stop> {
     let last = AtomicU64::new(count);
     let found = Mutex::new(Found::default());
     let bar = bar(count, BAR, scope.quiet);
-    let listening = Listening::begin();
+    let listening = Listening::within(GRACE);
     let started = Instant::now();
     let cases = || {
         loop {

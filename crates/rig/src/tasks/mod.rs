@@ -12,14 +12,14 @@ mod machine;
 use chiliad_driver::{After, Failure, Oracles, conditions_of, fill};
 use chiliad_machine::Fault;
 use chiliad_machine::tasks::{Task, Ties};
-use chiliad_simulator::{Outcome, Run, TaskVerdict, Verdict};
+use chiliad_simulator::{Outcome, Run, TaskVerdict, TooManySteps, Verdict};
 use chiliad_swarm::Swarm;
 use chiliad_workload::tasks::{FirstRequests, Form, Formed, first_of, has_graph};
 use chiliad_workload::{Condition, WorkloadOptions};
 use drained::Drained;
 use machine::Drawn;
 use std::collections::BTreeSet;
-use std::mem::forget;
+use std::mem::{ManuallyDrop, forget};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The requests of a seed as tasks, on a chip that the seed draws.
@@ -37,6 +37,10 @@ pub struct TaskCase {
 
 /// The most cores of a case: there are tiles for as many.
 pub const CORES_MAX: usize = 64;
+
+/// Accesses after which reading the rows of a case, and looking at its conditions, does not end any more: a hundred
+/// times what the largest takes.
+const LOOKS_MAX: u64 = 50_000_000;
 
 /// The outcome of a case.
 #[derive(Debug, Default)]
@@ -84,8 +88,8 @@ impl TaskCase {
         };
         let (after, conditions, drained) = match left {
             Left::Rows(after, conditions, drained) => (after, conditions, drained),
-            Left::Unreadable => {
-                report.wrong.push(("other memory", "its rows cannot be read".into()));
+            Left::Unreadable(why) => {
+                report.wrong.push(("other memory", why.into()));
                 return Ok(report);
             }
             Left::Others => {
@@ -161,18 +165,21 @@ impl TaskCase {
         let answers = run.outside(move || {
             (0..requests.count).map(|request| bodies.graph().answered(request)).collect()
         });
-        // Bugs may have left a database that nobody can read.
-        let look = AssertUnwindSafe(|| {
-            run.outside(|| {
-                let after = After::of_swarm(workload, (&swarm, &tables), answers)?;
-                let conditions = conditions_of(workload, &swarm, &tables)?;
-                drop(swarm);
-                Ok::<_, Failure>((after, conditions))
-            })
-        });
-        let left = match catch_unwind(look) {
-            Ok(read) => read.map(|(after, conditions)| Left::Rows(after, conditions, drained))?,
-            Err(_) => Left::Unreadable,
+        // Bugs may have left a database that nobody can read: neither dropped then, nor read to no end.
+        let swarm = ManuallyDrop::new(swarm);
+        let look = || {
+            let after = After::of_swarm(workload, (&swarm, &tables), answers)?;
+            let conditions = conditions_of(workload, &swarm, &tables)?;
+            Ok::<_, Failure>((after, conditions))
+        };
+        let looked = catch_unwind(AssertUnwindSafe(|| run.outside_within(LOOKS_MAX, look)));
+        let left = match looked {
+            Ok(Ok(read)) => {
+                run.outside(|| drop(ManuallyDrop::into_inner(swarm)));
+                read.map(|(after, conditions)| Left::Rows(after, conditions, drained))?
+            }
+            Ok(Err(TooManySteps)) => Left::Unreadable("reading its rows does not end"),
+            Err(_) => Left::Unreadable("its rows cannot be read"),
         };
         Ok((outcome, left))
     }
@@ -182,8 +189,8 @@ impl TaskCase {
 enum Left {
     /// The rows and answers, what the conditions say, and the log.
     Rows(After, Vec<Condition>, Drained),
-    /// A database whose reading panics.
-    Unreadable,
+    /// A database whose reading panics, or does not end: which, in words.
+    Unreadable(&'static str),
     /// Nothing to look at: other tasks have committed than those of the program.
     Others,
     /// Nothing to look at: the tasks did not all commit.
