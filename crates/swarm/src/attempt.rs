@@ -2,6 +2,10 @@
 //!
 //! Statements write at once; there is nobody beside them. A rollback brings the rows that were written back to what
 //! they were, in reverse order. All of it lies in vectors that are kept, so that steady state allocates nothing.
+//!
+//! Hardware may abandon a statement at any access to the database, without a destructor. So none owns a vector of its own
+//! meanwhile, nor takes one from here: what an abandoned one has left is used again by the next. (Secondary indexes are
+//! the exception: their keys are made up on the way.)
 
 use crate::memory::NoMemory;
 use crate::record::{KeySource, Place};
@@ -13,7 +17,6 @@ use chiliad_api::{
 };
 use chiliad_machine::tasks::Lines;
 use chiliad_machine::{Cost, Machine};
-use core::mem::take;
 use core::ops;
 use std::collections::HashMap;
 
@@ -73,6 +76,13 @@ impl Attempt {
     fn keep(&mut self, bytes: &[u8]) -> Part {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
+        start..self.bytes.len()
+    }
+
+    /// Appends bytes that are here already.
+    fn keep_again(&mut self, part: Part) -> Part {
+        let start = self.bytes.len();
+        self.bytes.extend_from_within(part);
         start..self.bytes.len()
     }
 
@@ -212,7 +222,7 @@ impl Attempt {
         if view.find_place(of, KeySource::Bytes(key)).is_some() {
             return Err(Error::duplicate_key(&of.spec.name, key));
         }
-        self.set(view, table.0, key, Some(value))
+        self.set_bytes(view, table.0, key, value)
     }
 
     pub(crate) fn put<T: Lines>(
@@ -225,7 +235,7 @@ impl Attempt {
         self.operate(view);
         check_key(key)?;
         self.writable(view, table)?;
-        self.set(view, table.0, key, Some(value))
+        self.set_bytes(view, table.0, key, value)
     }
 
     /// Gives a row another value, or removes it.
@@ -238,9 +248,10 @@ impl Attempt {
         self.operate(view);
         let at = self.access(row)?;
         let Access { table, key, .. } = &self.accesses[at];
-        let (table, key) = (*table, self.bytes[key.clone()].to_vec());
+        let (table, key) = (*table, key.clone());
         self.writable(view, TableId(table))?;
-        self.set(view, table, &key, value)
+        let value = value.map(|value| self.keep(value));
+        self.set(view, table, key, value)
     }
 
     pub(crate) fn modify<T: Lines>(
@@ -267,16 +278,14 @@ impl Attempt {
 
     /// Writes what the caller has changed in place. A change that cannot be made shows at the commit.
     fn flush<T: Lines>(&mut self, view: &mut View<'_, T>) {
-        let mut changed = take(&mut self.changed);
-        for at in changed.drain(..) {
-            let access = &mut self.accesses[at];
+        for number in 0..self.changed.len() {
+            let access = &mut self.accesses[self.changed[number]];
             access.changed = false;
             let (table, key, value) = (access.table, access.key.clone(), access.value.clone());
-            let (key, value) = (self.bytes[key].to_vec(), self.bytes[value].to_vec());
             // Told at the commit.
-            let _ = self.set(view, table, &key, Some(&value));
+            let _ = self.set(view, table, key, Some(value));
         }
-        self.changed = changed;
+        self.changed.clear();
     }
 
     /// Ends the transaction with its writes, or takes them back. Says whether there are any.
@@ -296,11 +305,10 @@ impl Attempt {
     pub(crate) fn rollback<T: Lines>(&mut self, view: &mut View<'_, T>) {
         T::Machine::work(Cost::Abort, 1);
         self.changed.clear();
-        for undo in take(&mut self.undo).into_iter().rev() {
-            let key = self.bytes[undo.key].to_vec();
-            let value = undo.value.map(|value| self.bytes[value].to_vec());
+        while let Some(undo) = self.undo.pop() {
+            let (key, value) = (&self.bytes[undo.key], undo.value.map(|value| &self.bytes[value]));
             let Some(table) = view.tables.get(undo.table) else { continue };
-            if apply(view, table, &key, value.as_deref()).is_err() {
+            if apply(view, table, key, value).is_err() {
                 view.trap("no memory for a row that is brought back");
             }
         }
@@ -323,13 +331,25 @@ impl Attempt {
         }
     }
 
+    /// As [`Attempt::set`], of bytes that are the caller's.
+    fn set_bytes<T: Lines>(
+        &mut self,
+        view: &mut View<'_, T>,
+        table: u32,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<()> {
+        let (key, value) = (self.keep(key), self.keep(value));
+        self.set(view, table, key, Some(value))
+    }
+
     /// Brings a row to this value, or to none, and notes what it was. Where that fails the transaction cannot commit.
     fn set<T: Lines>(
         &mut self,
         view: &mut View<'_, T>,
         table: u32,
-        key: &[u8],
-        value: Option<&[u8]>,
+        key: Part,
+        value: Option<Part>,
     ) -> Result<()> {
         let set = self.try_set(view, table, key, value);
         if let Err(error) = &set {
@@ -342,12 +362,13 @@ impl Attempt {
         &mut self,
         view: &mut View<'_, T>,
         table: u32,
-        key: &[u8],
-        value: Option<&[u8]>,
+        key: Part,
+        value: Option<Part>,
     ) -> Result<()> {
         T::Machine::work(Cost::Write, 1);
         let of = known(view, TableId(table))?;
-        if let Some(value) = value {
+        if let Some(value) = &value {
+            let (key, value) = (&self.bytes[key.clone()], &self.bytes[value.clone()]);
             if value.len() > VALUE_BYTES_MAX {
                 let accepted = (0, VALUE_BYTES_MAX);
                 return Err(Error::ValueSize { bytes: value.len(), accepted });
@@ -357,16 +378,19 @@ impl Attempt {
                 check_unique(view, secondary, key, value)?;
             }
         }
-        let before = view.find_place(of, KeySource::Bytes(key));
+        let before = view.find_place(of, KeySource::Bytes(&self.bytes[key.clone()]));
         let before = before.map(|place| self.copy(place).1);
-        let kept = self.keep(key);
-        self.undo.push(Undo { table, key: kept, value: before });
-        let applied = apply(view, of, key, value);
-        if let Some(&at) = self.known.get(&(table, key.into())) {
+        self.undo.push(Undo { table, key: key.clone(), value: before });
+        let (bytes, now) =
+            (&self.bytes[key.clone()], value.clone().map(|value| &self.bytes[value]));
+        let applied = apply(view, of, bytes, now);
+        let known = (table, self.bytes[key].into());
+        if let Some(&at) = self.known.get(&known) {
             match value {
-                Some(value) => self.accesses[at].value = self.keep(value),
+                // A copy: the caller may change it in place, and what is noted of before stays.
+                Some(value) => self.accesses[at].value = self.keep_again(value),
                 None => {
-                    self.known.remove(&(table, key.into()));
+                    self.known.remove(&known);
                 }
             }
         }
