@@ -212,8 +212,12 @@ impl<'t, T: Lines> Tree<'t, T> {
                     self.divide_leaf(leaf, parent, bound, true)?;
                 }
                 (None, Some((_, last))) => {
-                    let bound = (key.key, last.shared_with(key.key) + 1);
-                    return self.divide_leaf(leaf, parent, bound, false);
+                    let shared = last.shared_with(key.key);
+                    // The key itself is there already: the rows do not come as they were announced.
+                    if shared == key.key.length() {
+                        return Ok(());
+                    }
+                    return self.divide_leaf(leaf, parent, (key.key, shared + 1), false);
                 }
                 (None, None) => return Ok(()),
             }
