@@ -53,29 +53,23 @@ fn interleaving(case: &Case) -> String {
         case.seed,
         case.timestamps.name()
     );
-    if case.timestamps == Timestamps::Latched {
-        line.push_str(&format!(" --latch {}", case.latch.name()));
-    }
-    if matches!(case.workload, "scan" | "hash") {
-        let (keys, transactions) = case.insert_delete();
-        line.push_str(&format!(" --keys {keys} --transactions {transactions}"));
-    }
-    if case.workload == "ycsb" && case.in_order {
-        line.push_str(" --lock-order key --wait-timeout none --deadlock-check none");
-    }
-    if case.workload == "tpcc" && case.no_read_only {
-        line.push_str(" --read-only-tables no");
-    }
-    if case.interleave > 1 {
-        line.push_str(&format!(" --interleave {}", case.interleave));
-    }
-    if case.short_epochs {
-        line.push_str(" --epoch 50us");
-    }
-    if case.no_snapshots {
-        line.push_str(" --snapshots off");
-    }
-    line.push_str(&cluster(case));
+    let (keys, transactions) = case.insert_delete();
+    line += &where_true([
+        (case.timestamps == Timestamps::Latched, format!(" --latch {}", case.latch.name())),
+        (
+            matches!(case.workload, "scan" | "hash"),
+            format!(" --keys {keys} --transactions {transactions}"),
+        ),
+        (
+            case.workload == "ycsb" && case.in_order,
+            " --lock-order key --wait-timeout none --deadlock-check none".into(),
+        ),
+        (case.workload == "tpcc" && case.no_read_only, " --read-only-tables no".into()),
+        (case.interleave > 1, format!(" --interleave {}", case.interleave)),
+        (case.short_epochs, " --epoch 50us".into()),
+        (case.no_snapshots, " --snapshots off".into()),
+    ]);
+    line += &cluster(case);
     if let Some(plant) = case.plant {
         line.push_str(&format!(" --plant {}", plant.name));
     }
@@ -84,31 +78,26 @@ fn interleaving(case: &Case) -> String {
 
 /// The flags of a case's servers, where they differ from the default.
 fn cluster(case: &Case) -> String {
-    let (ClusterOptions { servers, roll, log_fails_one_in, .. }, base) =
-        (&case.cluster, ClusterOptions::default());
-    let mut flags = String::new();
-    if *servers != base.servers {
-        flags.push_str(&format!(" --servers {servers}"));
-    }
-    if roll.certifier != base.roll.certifier {
-        flags.push_str(&format!(" --certifier {}", certifier_name(roll.certifier)));
-    }
-    if roll.premeld != base.roll.premeld {
-        flags.push_str(&format!(" --premeld {}", premeld_name(roll.premeld)));
-    }
-    if roll.group != base.roll.group {
-        flags.push_str(&format!(" --group {}", group_name(roll.group)));
-    }
-    if roll.level != base.roll.level {
-        flags.push_str(&format!(" --isolation {}", level_name(roll.level)));
-    }
-    if roll.pipeline != base.roll.pipeline {
-        flags.push_str(&format!(" --pipeline {}", roll.pipeline));
-    }
-    if *log_fails_one_in != base.log_fails_one_in {
-        flags.push_str(&format!(" --log-faults {log_fails_one_in}"));
-    }
-    flags
+    let ClusterOptions { servers, roll: rolled, log_fails_one_in, .. } = &case.cluster;
+    let base = ClusterOptions::default();
+    let usual = &base.roll;
+    where_true([
+        (*servers != base.servers, format!(" --servers {servers}")),
+        (
+            rolled.certifier != usual.certifier,
+            format!(" --certifier {}", certifier_name(rolled.certifier)),
+        ),
+        (rolled.premeld != usual.premeld, format!(" --premeld {}", premeld_name(rolled.premeld))),
+        (rolled.group != usual.group, format!(" --group {}", group_name(rolled.group))),
+        (rolled.level != usual.level, format!(" --isolation {}", level_name(rolled.level))),
+        (rolled.pipeline != usual.pipeline, format!(" --pipeline {}", rolled.pipeline)),
+        (*log_fails_one_in != base.log_fails_one_in, format!(" --log-faults {log_fails_one_in}")),
+    ])
+}
+
+/// The flags whose condition holds.
+fn where_true<const N: usize>(flags: [(bool, String); N]) -> String {
+    flags.into_iter().filter(|(holds, _)| *holds).map(|(_, flag)| flag).collect()
 }
 
 /// The line that repeats a crash.

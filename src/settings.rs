@@ -1,8 +1,8 @@
 //! What the flags of a run mean together: from flags to a [`RunSpec`], every combination checked.
 
 use crate::args::{
-    MachineFlags, Memory, NativeFlags, RunFlags, Schedule, Scope, SimulatedFlags, WorkloadFlags,
-    check_shares_log,
+    ClusterFlags, MachineFlags, Memory, NativeFlags, RunFlags, Schedule, Scope, SimulatedFlags,
+    TaskFlags, WorkloadFlags, check_shares_log,
 };
 use chiliad_driver::{Durability, Length, SWARM, lies_in_directories, schemes, shares_log};
 use chiliad_engine::{DurableOptions, Info, LogOptions, Options, Supply};
@@ -151,7 +151,7 @@ pub fn simulated(
     }
     let place = Place::Simulated(machine);
     let mut spec = resolve(workload, run, place, (cores, clients), flags.log_faults)?;
-    spec.ordered = flags.tasks.options(spec.scheme)?;
+    spec.ordered = TaskFlags::options(&flags.tasks, spec.scheme)?;
     spec.check()?;
     Ok(spec)
 }
@@ -188,7 +188,7 @@ fn resolve(
             format!("with --scheme {}, which records none; accepted: without it", SWARM.name);
         return Err(Stop::bad("--history", problem));
     }
-    let cluster = run.cluster.options(scheme, log_faults)?;
+    let cluster = ClusterFlags::options(&run.cluster, scheme, log_faults)?;
     let load = workload.load(&Scope { clients, scheme, on: on.kind() })?;
     check_waits(run, scheme, &load.options)?;
     let transactions = run.transactions.map(Length::Transactions);

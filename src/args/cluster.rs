@@ -1,50 +1,44 @@
 //! The flags of servers that share a log.
 
 use chiliad_driver::{
-    Certifier, ClusterOptions, Group, Level, PIPELINE_MAX, Premeld, RollOptions, SERVERS_MAX,
-    schemes, shares_log,
+    Certifier, ClusterOptions, Group, Level, PIPELINE_MAX, Premeld, SERVERS_MAX, schemes,
+    shares_log,
 };
 use chiliad_engine::Info;
 use chiliad_host::{Stop, values};
-use chiliad_words::value::{Words, choice, count};
-use clap::Args;
+use chiliad_words::value::Words;
+use chiliad_words::{Typed, flags, take};
 use std::ops::Range;
-use std::time::Duration;
 
 /// Threads that premeld, and intentions that each lies back, at most.
 const PREMELD_MAX: (usize, usize) = (64, 65_536);
 
-/// What servers that share a log have; of other schemes nobody may say it.
-#[derive(Args)]
-pub struct ClusterFlags {
-    /// Servers that share a log, each with a full copy, 1 to 64, under hyder: the clients are spread over them
-    /// [default: 1].
-    #[arg(long, value_name = "N", value_parser = count(1, SERVERS_MAX))]
-    pub servers: Option<usize>,
-    /// How a server finds the verdict on what the log says next, under hyder: each key in its newest state; by melding
-    /// a tree of the transaction's own into it; or each key in a table of the last writers [default: plain].
-    #[arg(long, value_name = "KIND", value_parser = choice(CERTIFIERS))]
-    pub certifier: Option<Certifier>,
-    /// With --certifier meld, what a transaction's tree meets before its turn comes: nothing, the newest state, or,
-    /// with T threads, the state after the transaction T x D + 1 before it [default: off].
-    #[arg(long, value_name = "off|newest|T,D", value_parser = premeld)]
-    pub premeld: Option<Premeld>,
-    /// With --certifier meld, whether two transactions are melded into one first
-    /// [default: off].
-    #[arg(long, value_name = "KIND", value_parser = choice(GROUPS))]
-    pub group: Option<Group>,
-    /// What a transaction depends on under hyder: on all that it reads, or on what it writes [default: serializable].
-    #[arg(long, value_name = "LEVEL", value_parser = choice(LEVELS))]
-    pub isolation: Option<Level>,
-    /// Threads of each server under hyder that roll the log forward, 0 to 64, and one more that appends: one plays all
-    /// stages, two have the last stage apart, more build trees; with 0 there are none, and clients do it that wait for a
-    /// verdict [default: 1 natively, 0 in simulation].
-    #[arg(long, value_name = "N", value_parser = count(0, PIPELINE_MAX as usize))]
-    pub pipeline: Option<usize>,
-    /// How long an append to the log takes under hyder, on average in simulation, and at least otherwise: what others
-    /// append meanwhile is what a transaction may conflict with [default: as long as the log takes].
-    #[arg(long, value_name = "TIME", value_parser = values::time)]
-    pub append_latency: Option<Duration>,
+flags! {
+    /// What servers that share a log have; of other schemes nobody may say it.
+    ClusterFlags {
+        /// Servers that share a log, each with a full copy, 1 to 64, under hyder: the clients are spread over them
+        /// [default: 1].
+        servers: count(1, SERVERS_MAX),
+        /// How a server finds the verdict on what the log says next, under hyder: each key in its newest state; by melding
+        /// a tree of the transaction's own into it; or each key in a table of the last writers [default: plain].
+        certifier: one_of(CERTIFIERS, Certifier),
+        /// With --certifier meld, what a transaction's tree meets before its turn comes: nothing, the newest state, or,
+        /// with T threads, the state after the transaction T x D + 1 before it [default: off].
+        #[arg(long, value_name = "off|newest|T,D", value_parser = premeld)]
+        pub premeld: Option<Premeld>,
+        /// With --certifier meld, whether two transactions are melded into one first
+        /// [default: off].
+        group: one_of(GROUPS, Group),
+        /// What a transaction depends on under hyder: on all that it reads, or on what it writes [default: serializable].
+        isolation: one_of(LEVELS, Level),
+        /// Threads of each server under hyder that roll the log forward, 0 to 64, and one more that appends: one plays all
+        /// stages, two have the last stage apart, more build trees; with 0 there are none, and clients do it that wait for a
+        /// verdict [default: 1 natively, 0 in simulation].
+        pipeline: small(0, PIPELINE_MAX),
+        /// How long an append to the log takes under hyder, on average in simulation, and at least otherwise: what others
+        /// append meanwhile is what a transaction may conflict with [default: as long as the log takes].
+        append_latency: time(),
+    }
 }
 
 /// `--certifier`.
@@ -68,35 +62,20 @@ const LEVELS: &Words<Level> = &[
 
 impl ClusterFlags {
     /// The servers that the flags describe, of a log that fails once in so many calls.
-    pub fn options(&self, scheme: &Info, log_faults: Option<u64>) -> Result<ClusterOptions, Stop> {
-        let given = [
-            ("--servers", self.servers.is_some()),
-            ("--certifier", self.certifier.is_some()),
-            ("--premeld", self.premeld.is_some()),
-            ("--group", self.group.is_some()),
-            ("--isolation", self.isolation.is_some()),
-            ("--pipeline", self.pipeline.is_some()),
-            ("--append-latency", self.append_latency.is_some()),
-            ("--log-faults", log_faults.is_some()),
-        ];
-        if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
+    pub fn options(
+        flags: &Typed<Self>,
+        scheme: &Info,
+        log_faults: Option<u64>,
+    ) -> Result<ClusterOptions, Stop> {
+        if let Some(flag) = flags.first().or(log_faults.map(|_| "--log-faults")) {
             check_shares_log(flag, scheme)?;
         }
-        let base = ClusterOptions::default();
-        let roll = RollOptions {
-            certifier: self.certifier.unwrap_or(Certifier::Plain),
-            premeld: self.premeld.unwrap_or_default(),
-            group: self.group.unwrap_or(Group::Off),
-            level: self.isolation.unwrap_or(Level::Serializable),
-            pipeline: self.pipeline.map_or(base.roll.pipeline, |threads| threads as u32),
-            ..base.roll
-        };
-        Ok(ClusterOptions {
-            servers: self.servers.unwrap_or(base.servers),
-            roll,
-            log_fails_one_in: log_faults.unwrap_or(base.log_fails_one_in),
-            append_latency: self.append_latency.unwrap_or(base.append_latency),
-        })
+        let mut options = ClusterOptions::default();
+        take!(options, flags: servers, append_latency);
+        take!(options.roll, flags: certifier, premeld, group, pipeline);
+        options.roll.level = flags.isolation.unwrap_or(options.roll.level);
+        options.log_fails_one_in = log_faults.unwrap_or(options.log_fails_one_in);
+        Ok(options)
     }
 }
 

@@ -2,60 +2,48 @@
 
 use chiliad_host::values;
 use chiliad_lab::run::Way;
-use chiliad_words::value::{Words, choice, count, real};
-use clap::Args;
-use std::time::Duration;
+use chiliad_words::flags;
+use chiliad_words::value::{Words, choice};
 
-/// `meld`.
-#[derive(Args)]
-pub struct MeldFlags {
-    /// Rows, 1 to 4000000000.
-    #[arg(long, value_name = "N", default_value = "1000000",
-          value_parser = count(1, 4_000_000_000))]
-    pub records: usize,
-    /// Bytes of a row, 0 to 65536.
-    #[arg(long, value_name = "BYTES", default_value = "100", value_parser = count(0, 65_536))]
-    pub record_bytes: usize,
-    /// Keys that an intention depends on, 1 to 1024.
-    #[arg(long, value_name = "N", default_value = "10", value_parser = count(1, 1024))]
-    pub ops: usize,
-    /// How many of them it writes, 0 to 1024.
-    #[arg(long, value_name = "N", default_value = "2", value_parser = count(0, 1024))]
-    pub writes: usize,
-    /// Intentions between the state that one has read and itself, 1 to 1000000: the conflict zone, exactly.
-    #[arg(long, value_name = "N", default_value = "10000", value_parser = count(1, 1_000_000))]
-    pub zone: usize,
-    /// The skew of the choice of keys, 0 (none) to 0.99.
-    #[arg(long, value_name = "THETA", default_value = "0", value_parser = real(0.0, 0.99))]
-    pub theta: f64,
-    /// Intentions that are timed, 1 to 1000000000, after twice the zone.
-    #[arg(long, value_name = "N", default_value = "100000", value_parser = count(1, 1_000_000_000))]
-    pub transactions: usize,
-    /// Threads that premeld, and how many intentions of its own each lies back: 32 or more together.
-    #[arg(long, value_name = "T,D", default_value = "5,10", value_parser = threads_and_distance)]
-    pub premeld: (u32, u32),
-    /// Intentions depend on what they write alone, as under snapshot isolation.
-    #[arg(long)]
-    pub snapshot: bool,
-    /// The ways to decide intentions, by name, in the order in which they run.
-    #[arg(
-        long,
-        value_parser = choice(WAYS),
-        value_name = "NAME,...",
-        value_delimiter = ',',
-        default_value = "base,group,premeld,both,fused,fused-overlapped,plain,overlapped,window,window-overlapped"
-    )]
-    pub ways: Vec<Way>,
-    /// Threads that play the stages, 1 to 64: with one they take turns; with two or more the last stage has a thread of its
-    /// own.
-    #[arg(long, value_name = "N", default_value = "1", value_parser = count(1, 64))]
-    pub pipeline: usize,
-    /// Run each this many times, in turn, 1 to 100, and report medians.
-    #[arg(long, value_name = "N", default_value = "1", value_parser = count(1, 100))]
-    pub repeat: usize,
-    /// The seed of the intentions.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
+flags! {
+    /// `meld`.
+    MeldFlags {
+        /// Rows, 1 to 4000000000.
+        records: count(1, 4_000_000_000) = "1000000",
+        /// Bytes of a row, 0 to 65536.
+        record_bytes: count(0, 65_536) = "100",
+        /// Keys that an intention depends on, 1 to 1024.
+        ops: count(1, 1024) = "10",
+        /// How many of them it writes, 0 to 1024.
+        writes: count(0, 1024) = "2",
+        /// Intentions between the state that one has read and itself, 1 to 1000000: the conflict zone, exactly.
+        zone: count(1, 1_000_000) = "10000",
+        /// The skew of the choice of keys, 0 (none) to 0.99.
+        theta: real(0.0, 0.99) [value_name = "THETA"] = "0",
+        /// Intentions that are timed, 1 to 1000000000, after twice the zone.
+        transactions: count(1, 1_000_000_000) = "100000",
+        /// Threads that premeld, and how many intentions of its own each lies back: 32 or more together.
+        #[arg(long, value_name = "T,D", default_value = "5,10", value_parser = threads_and_distance)]
+        pub premeld: (u32, u32),
+        /// Intentions depend on what they write alone, as under snapshot isolation.
+        snapshot: switch,
+        /// The ways to decide intentions, by name, in the order in which they run.
+        #[arg(
+            long,
+            value_parser = choice(WAYS),
+            value_name = "NAME,...",
+            value_delimiter = ',',
+            default_value = "base,group,premeld,both,fused,fused-overlapped,plain,overlapped,window,window-overlapped"
+        )]
+        pub ways: Vec<Way>,
+        /// Threads that play the stages, 1 to 64: with one they take turns; with two or more the last stage has a thread of its
+        /// own.
+        pipeline: count(1, 64) = "1",
+        /// Run each this many times, in turn, 1 to 100, and report medians.
+        repeat: count(1, 100) = "1",
+        /// The seed of the intentions.
+        seed: whole(0, u64::MAX) = "1",
+    }
 }
 
 /// The ways to decide intentions.
@@ -90,25 +78,21 @@ const WAYS: &Words<Way> = &[
     (Way::WindowOverlapped.name(), Way::WindowOverlapped, "The same, descents overlapped"),
 ];
 
-/// `log`.
-#[derive(Args)]
-pub struct LogFlags {
-    /// The log: `memory:`, a directory, or `nats://HOST:PORT,.../NAME` where it is built in. What is appended stays in
-    /// it [default: memory:].
-    #[arg(long, value_name = "LOG", default_value = "memory:")]
-    pub shared_log: String,
-    /// Bytes of a record, 1 to 8388608.
-    #[arg(long, value_name = "BYTES", default_value = "1024", value_parser = count(1, 8 << 20))]
-    pub record_bytes: usize,
-    /// Threads that append, 1 to 1024.
-    #[arg(long, value_name = "N", default_value = "1", value_parser = count(1, 1024))]
-    pub threads: usize,
-    /// Records that each has in flight: in one call, 1 to 4096.
-    #[arg(long, value_name = "N", default_value = "16", value_parser = count(1, 4096))]
-    pub in_flight: usize,
-    /// How long.
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = values::time_above_zero)]
-    pub duration: Duration,
+flags! {
+    /// `log`.
+    LogFlags {
+        /// The log: `memory:`, a directory, or `nats://HOST:PORT,.../NAME` where it is built in. What is appended stays in
+        /// it [default: memory:].
+        shared_log: text() [value_name = "LOG"] = "memory:",
+        /// Bytes of a record, 1 to 8388608.
+        record_bytes: count(1, 8 << 20) = "1024",
+        /// Threads that append, 1 to 1024.
+        threads: count(1, 1024) = "1",
+        /// Records that each has in flight: in one call, 1 to 4096.
+        in_flight: count(1, 4096) = "16",
+        /// How long.
+        duration: time_above_zero() = "5s",
+    }
 }
 
 /// Reads `--premeld` of `bench meld`.

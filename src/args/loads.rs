@@ -8,6 +8,7 @@ use super::workloads::{
 use chiliad_engine::IndexKind;
 use chiliad_host::Stop;
 use chiliad_lab::spec::Load;
+use chiliad_words::take;
 use chiliad_workload::WorkloadOptions;
 use chiliad_workload::bidding::BiddingOptions;
 use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
@@ -23,10 +24,10 @@ fn valid(result: Result<(), String>) -> Result<(), Stop> {
     result.map_err(Stop::BadInput)
 }
 
-/// `--snapshot-reads`, which only a scheme with snapshots can do.
+/// `--snapshot-reads`, which only a scheme with snapshots can do; `default` is for those.
 fn snapshot_reads(flag: Option<bool>, default: bool, scope: &Scope) -> Result<bool, Stop> {
     match flag {
-        None => Ok(default),
+        None => Ok(default && scope.scheme.snapshots),
         Some(true) if !scope.scheme.snapshots => {
             let scheme = scope.scheme.name;
             let problem = format!("the scheme {scheme} has no snapshots; accepted: no");
@@ -42,9 +43,9 @@ fn is_micro(scale: Option<bool>, scope: &Scope) -> bool {
 }
 
 /// `--partitions`: `wanted` where the scheme needs them, but no more than there may be.
-fn partitions(flag: Option<u64>, wanted: usize, most: u32, scope: &Scope) -> u32 {
+fn partitions(flag: Option<u32>, wanted: usize, most: u32, scope: &Scope) -> u32 {
     match flag {
-        Some(partitions) => u32::try_from(partitions).unwrap_or(u32::MAX),
+        Some(partitions) => partitions,
         None if scope.scheme.needs_partitions => {
             u32::try_from(wanted).unwrap_or(u32::MAX).min(most.max(1))
         }
@@ -55,40 +56,21 @@ fn partitions(flag: Option<u64>, wanted: usize, most: u32, scope: &Scope) -> u32
 impl WorkloadFlags for YcsbFlags {
     fn load(&self, scope: &Scope) -> Result<Load, Stop> {
         let micro = is_micro(self.scale, scope);
-        let mut base = if micro { YcsbOptions::micro() } else { YcsbOptions::default() };
+        let mut options = if micro { YcsbOptions::micro() } else { YcsbOptions::default() };
         if self.lock_order {
-            base.scan_ratio = 0.0;
+            options.scan_ratio = 0.0;
         }
-        let records = self.records.unwrap_or(base.records);
-        let ops = self.ops.unwrap_or(base.ops);
-        let partitions = match self.partitions {
-            Some(partitions) => u32::try_from(partitions).unwrap_or(u32::MAX),
-            None if scope.scheme.needs_partitions => {
-                // A transaction finds all its records in one.
-                let most = records / u64::try_from(ops).unwrap_or(1).max(1);
-                partitions(None, scope.clients, u32::try_from(most).unwrap_or(u32::MAX), scope)
-            }
-            None => base.partitions,
-        };
-        let options = YcsbOptions {
-            records,
-            record_bytes: self.record_bytes.unwrap_or(base.record_bytes),
-            ops,
-            read_ratio: self.read_ratio.unwrap_or(base.read_ratio),
-            rmw: self.rmw || base.rmw,
-            theta: self.theta.unwrap_or(base.theta),
-            scramble: self.scramble.unwrap_or(base.scramble),
-            scan_ratio: self.scan_ratio.unwrap_or(base.scan_ratio),
-            scan_length: self.scan_length.unwrap_or(base.scan_length),
-            partitions,
-            multi_partition: self.multi_partition.unwrap_or(base.multi_partition),
-            parts_per_txn: self
-                .parts_per_txn
-                .map_or(base.parts_per_txn, |parts| u32::try_from(parts).unwrap_or(u32::MAX)),
-            hash: self.index.map_or(base.hash, |index| index == IndexKind::Hash),
-            snapshot_reads: snapshot_reads(self.snapshot_reads, base.snapshot_reads, scope)?,
-            key_order: self.lock_order,
-        };
+        take!(options, self: records, record_bytes, ops, read_ratio, theta, scramble, scan_ratio,
+            scan_length, multi_partition, parts_per_txn);
+        options.rmw |= self.rmw;
+        options.key_order = self.lock_order;
+        options.hash = self.index == Some(IndexKind::Hash);
+        // A transaction finds all its records in one.
+        let most = options.records / u64::try_from(options.ops).unwrap_or(1).max(1);
+        let most = u32::try_from(most).unwrap_or(u32::MAX);
+        options.partitions = partitions(self.partitions, scope.clients, most, scope);
+        options.snapshot_reads =
+            snapshot_reads(self.snapshot_reads, options.snapshot_reads, scope)?;
         valid(options.validate())?;
         if self.access && !scope.simulated() {
             let problem = "field on this machine, which reads whole rows; accepted: row";
@@ -125,14 +107,12 @@ impl WorkloadFlags for TpccFlags {
         let small = if scope.explored() { Scale::Micro } else { Scale::Spec };
         let scale = self.scale.unwrap_or(small);
         let micro = scale == Scale::Micro;
-        let warehouses =
-            self.warehouses.unwrap_or(if scope.explored() { 2 } else { scope.clients });
-        let snapshot_reads = snapshot_reads(self.snapshot_reads, scope.scheme.snapshots, scope)?;
+        let warehouses = u32::try_from(scope.partners()).unwrap_or(u32::MAX);
         let options = TpccOptions {
-            warehouses: u32::try_from(warehouses).unwrap_or(u32::MAX),
+            warehouses: self.warehouses.unwrap_or(warehouses),
             mix: self.mix,
             remote_item: self.remote_item.unwrap_or(if micro { 20.0 } else { 1.0 }),
-            snapshot_reads,
+            snapshot_reads: snapshot_reads(self.snapshot_reads, true, scope)?,
             scale,
             read_only_tables: self.read_only_tables,
         };
@@ -144,18 +124,15 @@ impl WorkloadFlags for TpccFlags {
 impl WorkloadFlags for SmallbankFlags {
     fn load(&self, scope: &Scope) -> Result<Load, Stop> {
         let micro = is_micro(self.scale, scope);
-        let base = if micro { SmallbankOptions::micro() } else { SmallbankOptions::default() };
-        let accounts = small(self.accounts, base.accounts);
-        let default = base.snapshot_reads && scope.scheme.snapshots;
-        let options = SmallbankOptions {
-            accounts,
-            hot_accounts: small(self.hot_accounts, base.hot_accounts.min(accounts)),
-            hot_share: self.hot_share.unwrap_or(base.hot_share),
-            partitions: partitions(self.partitions, scope.clients, accounts / 2, scope),
-            multi_partition: self.multi_partition.unwrap_or(base.multi_partition),
-            snapshot_reads: snapshot_reads(self.snapshot_reads, default, scope)?,
-            first_balance: base.first_balance,
-        };
+        let mut options =
+            if micro { SmallbankOptions::micro() } else { SmallbankOptions::default() };
+        take!(options, self: accounts, hot_share, multi_partition);
+        options.hot_accounts = options.hot_accounts.min(options.accounts);
+        take!(options, self: hot_accounts);
+        let most = options.accounts / 2;
+        options.partitions = partitions(self.partitions, scope.clients, most, scope);
+        options.snapshot_reads =
+            snapshot_reads(self.snapshot_reads, options.snapshot_reads, scope)?;
         valid(options.validate())?;
         Ok(Load::new(WorkloadOptions::Smallbank(options), micro))
     }
@@ -164,18 +141,13 @@ impl WorkloadFlags for SmallbankFlags {
 impl WorkloadFlags for TatpFlags {
     fn load(&self, scope: &Scope) -> Result<Load, Stop> {
         let micro = is_micro(self.scale, scope);
-        let base = if micro { TatpOptions::micro() } else { TatpOptions::default() };
-        let subscribers = small(self.subscribers, base.subscribers);
-        // Clients of one partition do not meet those of another: in simulation there are few.
-        let wanted = if scope.explored() { 2 } else { scope.clients };
-        let default = base.snapshot_reads && scope.scheme.snapshots;
-        let options = TatpOptions {
-            subscribers,
-            mix: self.mix,
-            partitions: partitions(self.partitions, wanted, subscribers, scope),
-            snapshot_reads: snapshot_reads(self.snapshot_reads, default, scope)?,
-            writes_often: base.writes_often,
-        };
+        let mut options = if micro { TatpOptions::micro() } else { TatpOptions::default() };
+        take!(options, self: subscribers);
+        options.mix = self.mix;
+        let most = options.subscribers;
+        options.partitions = partitions(self.partitions, scope.partners(), most, scope);
+        options.snapshot_reads =
+            snapshot_reads(self.snapshot_reads, options.snapshot_reads, scope)?;
         valid(options.validate())?;
         Ok(Load::new(WorkloadOptions::Tatp(options), micro))
     }
@@ -184,20 +156,12 @@ impl WorkloadFlags for TatpFlags {
 impl WorkloadFlags for TxbenchFlags {
     fn load(&self, scope: &Scope) -> Result<Load, Stop> {
         let micro = is_micro(self.scale, scope);
-        let base = if micro { TxbenchOptions::micro() } else { TxbenchOptions::default() };
-        let rows = small(self.rows, base.rows);
-        // As for the other workloads whose clients keep to a partition.
-        let wanted = if scope.explored() { 2 } else { scope.clients };
-        let default = base.snapshot_reads && scope.scheme.snapshots;
-        let options = TxbenchOptions {
-            rows,
-            rows_read: small(self.rows_read, base.rows_read),
-            updates: self.updates.unwrap_or(base.updates),
-            hotspot: self.hotspot.unwrap_or(base.hotspot),
-            partitions: partitions(self.partitions, wanted, rows, scope),
-            snapshot_reads: snapshot_reads(self.snapshot_reads, default, scope)?,
-            letters: base.letters,
-        };
+        let mut options = if micro { TxbenchOptions::micro() } else { TxbenchOptions::default() };
+        take!(options, self: rows, rows_read, updates, hotspot);
+        let most = options.rows;
+        options.partitions = partitions(self.partitions, scope.partners(), most, scope);
+        options.snapshot_reads =
+            snapshot_reads(self.snapshot_reads, options.snapshot_reads, scope)?;
         valid(options.validate())?;
         Ok(Load {
             kept_payload: kept_bytes(self.kept_bytes, scope)?,
@@ -210,11 +174,10 @@ impl WorkloadFlags for TxbenchFlags {
 impl WorkloadFlags for BiddingFlags {
     fn load(&self, scope: &Scope) -> Result<Load, Stop> {
         let micro = is_micro(self.scale, scope);
-        let base = if micro { BiddingOptions::micro() } else { BiddingOptions::default() };
-        let (users, products) =
-            (small(self.users, base.users), small(self.products, base.products));
-        let partitions = partitions(self.partitions, scope.clients, users.min(products), scope);
-        let options = BiddingOptions { users, products, partitions };
+        let mut options = if micro { BiddingOptions::micro() } else { BiddingOptions::default() };
+        take!(options, self: users, products);
+        let most = options.users.min(options.products);
+        options.partitions = partitions(self.partitions, scope.clients, most, scope);
         valid(options.validate())?;
         Ok(Load::new(WorkloadOptions::Bidding(options), micro))
     }
@@ -224,13 +187,12 @@ impl WorkloadFlags for TpceFlags {
     fn load(&self, scope: &Scope) -> Result<Load, Stop> {
         let micro = is_micro(self.scale, scope);
         let mut options = if micro { TpceOptions::micro() } else { TpceOptions::default() };
-        options.customers = small(self.customers, options.customers);
-        options.trade_days = small(self.trade_days, options.trade_days);
+        take!(options, self: customers, trade_days);
         options.mix = self.mix;
         let most = options.partitions_max();
         options.partitions = partitions(self.partitions, scope.clients, most, scope);
-        let default = options.snapshot_reads && scope.scheme.snapshots;
-        options.snapshot_reads = snapshot_reads(self.snapshot_reads, default, scope)?;
+        options.snapshot_reads =
+            snapshot_reads(self.snapshot_reads, options.snapshot_reads, scope)?;
         valid(options.validate())?;
         Ok(Load::new(WorkloadOptions::Tpce(options), micro))
     }
@@ -248,34 +210,21 @@ impl WorkloadFlags for HashFlags {
     }
 }
 
-fn small(flag: Option<u64>, default: u32) -> u32 {
-    flag.map_or(default, |value| u32::try_from(value).unwrap_or(u32::MAX))
-}
-
 fn insert_delete(flags: &InsertDeleteFlags, hash: bool, scope: &Scope) -> Result<Load, Stop> {
-    let base = InsertDeleteOptions::default();
-    let options = InsertDeleteOptions {
-        hash,
-        keys: small(flags.keys, base.keys),
-        slots: small(flags.slots, base.slots),
-        pairs: small(flags.pairs, base.pairs),
-        record_bytes: flags.record_bytes.unwrap_or(base.record_bytes),
-        snapshot_reads: snapshot_reads(flags.snapshot_reads, scope.scheme.snapshots, scope)?,
-    };
+    let mut options = InsertDeleteOptions { hash, ..InsertDeleteOptions::default() };
+    take!(options, flags: keys, slots, pairs, record_bytes);
+    options.snapshot_reads = snapshot_reads(flags.snapshot_reads, true, scope)?;
     valid(options.validate())?;
     Ok(Load::new(WorkloadOptions::InsertDelete(options), false))
 }
 
 impl WorkloadFlags for BankFlags {
     fn load(&self, scope: &Scope) -> Result<Load, Stop> {
-        let base = BankOptions::default();
-        let accounts = small(self.accounts, base.accounts);
-        let options = BankOptions {
-            accounts,
-            cards: small(self.cards, accounts.saturating_add(4)),
-            owners: self.owners.map_or(base.owners, |n| u16::try_from(n).unwrap_or(u16::MAX)),
-            snapshot_reads: snapshot_reads(self.snapshot_reads, scope.scheme.snapshots, scope)?,
-        };
+        let mut options = BankOptions::default();
+        take!(options, self: accounts);
+        options.cards = self.cards.unwrap_or(options.accounts.saturating_add(4));
+        options.owners = self.owners.map_or(options.owners, |owners| owners as u16);
+        options.snapshot_reads = snapshot_reads(self.snapshot_reads, true, scope)?;
         valid(options.validate())?;
         Ok(Load::new(WorkloadOptions::Bank(options), false))
     }

@@ -13,7 +13,7 @@ mod soak;
 mod tasks;
 mod workloads;
 
-pub use cluster::check_shares_log;
+pub use cluster::{ClusterFlags, check_shares_log};
 pub use data::{ChildFlags, CopyFlags, CrashFlags, DamageFlags, RecoverFlags};
 pub use figure::{FigureCommand, FigureRunFlags};
 pub use hyder::{LogFlags, MeldFlags};
@@ -21,6 +21,7 @@ pub use machines::{CalibrateChildFlags, MachinesCommand, MachinesFlags};
 pub use run::{DrawnFlags, MachineFlags, Memory, NativeFlags, OutputFlags, RunFlags, Schedule};
 pub use scope::{Scope, WorkloadFlags};
 pub use soak::SoakFlags;
+pub use tasks::TaskFlags;
 pub use workloads::{
     BankFlags, BiddingFlags, HashFlags, IndexFlags, LOCK_TABLES, LocksFlags, ScanFlags,
     SimulatedTimestampsFlags, SmallbankFlags, TatpFlags, TimestampsFlags, TpccFlags, TpceFlags,
@@ -28,9 +29,8 @@ pub use workloads::{
 };
 
 use chiliad_host::{Stop, values};
-use chiliad_words::value::{count, whole};
+use chiliad_words::{Typed, flags};
 use clap::{Args, Parser, Subcommand};
-use run::ReportFlags;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -195,24 +195,21 @@ impl<W: Args + WorkloadFlags, M: Args> WorkloadRun<W, M> {
     }
 }
 
-/// What a simulated run has besides.
-#[derive(Args)]
-pub struct SimulatedFlags {
-    /// Concurrent clients, 1 to 1024, each a thread: where there are more than --cores they share these by
-    /// slices of time, as the machine's description has it, which takes a window of some of them
-    /// [default: as many as --cores].
-    #[arg(long, value_name = "N", value_parser = count(1, 1024))]
-    pub clients: Option<usize>,
-    /// Under hyder the log fails, in each of the ways in which a log may, at one call in so many, 2 to 1000000, from
-    /// when the rows are loaded [default: never].
-    #[arg(long, value_name = "ONE-IN", value_parser = whole(2, 1_000_000))]
-    pub log_faults: Option<u64>,
-    /// The ordered tasks.
-    #[command(flatten)]
-    pub tasks: tasks::TaskFlags,
-    /// The machine.
-    #[command(flatten)]
-    pub machine: MachineFlags,
+flags! {
+    /// What a simulated run has besides.
+    SimulatedFlags {
+        /// Concurrent clients, 1 to 1024, each a thread: where there are more than --cores they share these by
+        /// slices of time, as the machine's description has it, which takes a window of some of them
+        /// [default: as many as --cores].
+        clients: count(1, 1024),
+        /// Under hyder the log fails, in each of the ways in which a log may, at one call in so many, 2 to 1000000, from
+        /// when the rows are loaded [default: never].
+        log_faults: whole(2, 1_000_000) [value_name = "ONE-IN"],
+        /// The ordered tasks.
+        ..tasks: Typed<TaskFlags>,
+        /// The machine.
+        ..machine: MachineFlags,
+    }
 }
 
 /// A run of something else than a workload, with flags `F`.
@@ -226,67 +223,56 @@ pub struct Alone<F: Args> {
     pub output: OutputFlags,
 }
 
-/// `chiliad campaign`.
-#[derive(Args)]
-pub struct CampaignFlags {
-    /// Seeds to run: from A up to, but without, B. Half of them run under total store order;
-    /// random schedules and few preemptions take turns.
-    #[arg(long, value_name = "A..B", default_value = "0..200", value_parser = values::seeds)]
-    pub seeds: Range<u64>,
-    /// Crashes instead of interleavings: a database on a simulated disk that tears, loses and fails
-    /// runs up to three incarnations, and what each recovery brings back is judged.
-    #[arg(long, conflicts_with = "cores")]
-    pub disk: bool,
-    /// Servers of one shared log on simulated hosts that crash, start again, stop and are cut off, instead of
-    /// interleavings, under hyder: all clients are one history, and all servers come to the same.
-    #[arg(long, conflicts_with_all = ["disk", "cores", "interleave"])]
-    pub world: bool,
-    /// A scheme by name, or `all` that are serializable.
-    #[arg(long, value_name = "NAME|all", default_value = "all")]
-    pub scheme: String,
-    /// A workload by name, or `all` that campaigns know.
-    #[arg(long, value_name = "NAME|all", default_value = "all")]
-    pub workload: String,
-    /// Show that a planted bug is caught: its name, `all`, or `list` to print them. The seeds are
-    /// then those that the bug's own table promises.
-    #[arg(long, value_name = "BUG|all|list")]
-    pub plant: Option<String>,
-    /// Simulated cores, 2 to 64 [default: 4 to 8, by the seed].
-    #[arg(long, value_name = "N", value_parser = count(2, 64))]
-    pub cores: Option<usize>,
-    /// Transactions that each simulated core has in flight, 1 to 64 [default: by the seed, 1 under two
-    /// seeds of three, else 2 or 3; for a planted bug 1, unless siblings are what it needs].
-    #[arg(long, value_name = "N", conflicts_with = "disk", value_parser = count(1, 64))]
-    pub interleave: Option<usize>,
-    /// Servers that share a log, under hyder: a number, or, by the seed, from A up to, but without, B [default: 1..6].
-    #[arg(long, value_name = "N|A..B", conflicts_with = "disk", value_parser = cluster::servers)]
-    pub servers: Option<Range<usize>>,
-    /// Seeds that run at once, 1 to 256 [default: one per core of the host].
-    #[arg(long, value_name = "N", value_parser = count(1, 256))]
-    pub threads: Option<usize>,
-    /// Where results go.
-    #[command(flatten)]
-    pub output: ReportFlags,
+flags! {
+    /// `chiliad campaign`.
+    CampaignFlags {
+        /// Seeds to run: from A up to, but without, B. Half of them run under total store order;
+        /// random schedules and few preemptions take turns.
+        #[arg(long, value_name = "A..B", default_value = "0..200", value_parser = values::seeds)]
+        pub seeds: Range<u64>,
+        /// Crashes instead of interleavings: a database on a simulated disk that tears, loses and fails
+        /// runs up to three incarnations, and what each recovery brings back is judged.
+        disk: switch [conflicts_with = "cores"],
+        /// Servers of one shared log on simulated hosts that crash, start again, stop and are cut off, instead of
+        /// interleavings, under hyder: all clients are one history, and all servers come to the same.
+        world: switch [conflicts_with_all = ["disk", "cores", "interleave"]],
+        /// A scheme by name, or `all` that are serializable.
+        scheme: text() [value_name = "NAME|all"] = "all",
+        /// A workload by name, or `all` that campaigns know.
+        workload: text() [value_name = "NAME|all"] = "all",
+        /// Show that a planted bug is caught: its name, `all`, or `list` to print them. The seeds are
+        /// then those that the bug's own table promises.
+        plant: text() [value_name = "BUG|all|list"],
+        /// Simulated cores, 2 to 64 [default: 4 to 8, by the seed].
+        cores: count(2, 64),
+        /// Transactions that each simulated core has in flight, 1 to 64 [default: by the seed, 1 under two
+        /// seeds of three, else 2 or 3; for a planted bug 1, unless siblings are what it needs].
+        interleave: count(1, 64) [conflicts_with = "disk"],
+        /// Servers that share a log, under hyder: a number, or, by the seed, from A up to, but without, B [default: 1..6].
+        #[arg(long, value_name = "N|A..B", conflicts_with = "disk", value_parser = cluster::servers)]
+        pub servers: Option<Range<usize>>,
+        /// Seeds that run at once, 1 to 256 [default: one per core of the host].
+        threads: count(1, 256),
+        /// Where results go.
+        ..output: OutputFlags,
+    }
 }
 
-/// `chiliad check FILE`.
-#[derive(Args)]
-pub struct CheckFlags {
-    /// A history, in the binary or in the text form.
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-    /// The isolation that the history must have.
-    #[arg(long, value_name = "LEVEL", default_value = "serializable")]
-    pub isolation: String,
-    /// Real time counts too: a transaction that started after another had ended comes after it.
-    #[arg(long)]
-    pub strict: bool,
-    /// Write the verdict as JSON; `-` is standard output, which then holds nothing else.
-    #[arg(long, value_name = "FILE|-")]
-    pub json: Option<PathBuf>,
-    /// Print nothing; the exit status tells.
-    #[arg(long)]
-    pub quiet: bool,
+flags! {
+    /// `chiliad check FILE`.
+    CheckFlags {
+        /// A history, in the binary or in the text form.
+        #[arg(value_name = "FILE")]
+        pub file: PathBuf,
+        /// The isolation that the history must have.
+        isolation: text() [value_name = "LEVEL"] = "serializable",
+        /// Real time counts too: a transaction that started after another had ended comes after it.
+        strict: switch,
+        /// Write the verdict as JSON; `-` is standard output, which then holds nothing else.
+        json: results(),
+        /// Print nothing; the exit status tells.
+        quiet: switch,
+    }
 }
 
 /// `chiliad schemes`.

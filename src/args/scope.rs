@@ -24,6 +24,11 @@ impl Scope {
     pub fn explored(&self) -> bool {
         self.on == On::Explored
     }
+
+    /// The partitions or warehouses that the clients would like: few, so that they meet, where interleavings are looked for.
+    pub fn partners(&self) -> usize {
+        if self.explored() { 2 } else { self.clients }
+    }
 }
 
 /// The flags of a workload.

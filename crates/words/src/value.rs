@@ -1,6 +1,9 @@
 //! The values that flags take: one of a few words, or a number within bounds.
 
 use chiliad_host::values;
+pub use chiliad_host::values::{
+    percent, size, size_or_none, time, time_above_zero, time_or_endless, time_or_never,
+};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 /// Words that a flag accepts: each with its meaning, and what the help says of it.
