@@ -9,10 +9,10 @@ use super::servers::Role;
 use super::target::Target;
 use super::{Failure, servers};
 use chiliad_engine::any::{self, Place};
-use chiliad_engine::{Alone, Error, Info, Mode, OpenedOn, Options, names};
+use chiliad_engine::{Alone, Error, Info, Mode, names};
 use chiliad_machine::shared_log::SharedLog;
 use chiliad_machine::{Fault, Interleaved};
-use chiliad_simulator::Sim;
+use chiliad_simulated::open_on_simulator;
 use chiliad_workload::{AnyWorkload, WorkloadOptions};
 use std::sync::{Arc, LazyLock};
 
@@ -122,19 +122,6 @@ pub fn open_simulated(
     let opened = open_on_simulator(info.name, opening.engine, None);
     let opened = opened.map_err(Failure::doing("opening the database"))?;
     bind(workload, opened)
-}
-
-/// Opens a database under the engine's scheme named `scheme` on the current simulated run, in memory or at `place`. All
-/// schemes are compiled for the simulator here and nowhere else: a caller that names the generic function compiles them again.
-///
-/// # Errors
-/// Those of the engine.
-pub fn open_on_simulator(
-    scheme: &str,
-    options: Options,
-    place: Option<Place<'_, Sim>>,
-) -> chiliad_engine::Result<OpenedOn<Sim>> {
-    any::open(scheme, options, place)
 }
 
 /// The workload that `workload` describes.

@@ -59,8 +59,8 @@ mod window;
 pub use appending::{Appended, Appending, run_appending};
 pub use bind::{NativeTarget, bind, bind_native};
 pub use catalog::{
-    faults, lies_in_directories, open_native, open_on_log, open_on_simulator, open_simulated,
-    scheme, schemes, shares_log,
+    faults, lies_in_directories, open_native, open_on_log, open_simulated, scheme, schemes,
+    shares_log,
 };
 pub use chiliad_api::Backoff;
 pub use chiliad_hyder::{
@@ -68,6 +68,7 @@ pub use chiliad_hyder::{
     Stage,
 };
 pub use chiliad_lock::Mode as LockMode;
+pub use chiliad_simulated::open_on_simulator;
 pub use durable::{Bell, Durability, TimedDisk};
 pub use idle::Idle;
 pub use lock_trial::{LockCounts, LockLoad, LockTrial, LockVerdict};

@@ -24,6 +24,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         "chiliad-engine",
         &["chiliad-machine", "chiliad-storage", "chiliad-lock", "chiliad-log", "chiliad-api"],
     ),
+    ("chiliad-simulated", &["chiliad-simulator", "chiliad-engine"]),
     ("chiliad-hyder", &["chiliad-machine", "chiliad-storage", "chiliad-log", "chiliad-api"]),
     ("chiliad-swarm", &["chiliad-machine", "chiliad-api"]),
     (
@@ -49,6 +50,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "chiliad-lock",
             "chiliad-api",
             "chiliad-engine",
+            "chiliad-simulated",
             "chiliad-hyder",
             "chiliad-shared-log",
             "chiliad-swarm",
