@@ -38,8 +38,8 @@ pub struct TaskCase {
 /// The most cores of a case: there are tiles for as many.
 pub const CORES_MAX: usize = 64;
 
-/// Accesses after which reading the rows of a case, and looking at its conditions, does not end any more: a hundred
-/// times what the largest takes.
+/// Accesses after which reading the rows of a case, and looking at its conditions, is taken not to end. Bugs may tie rows
+/// into loops.
 const LOOKS_MAX: u64 = 50_000_000;
 
 /// The outcome of a case.
