@@ -137,6 +137,8 @@ pub enum Error {
     /// A table was opened with other columns or indexes than it has: which, and the first that
     /// differs.
     LayoutDiffers(Box<LayoutDiffers>),
+    /// The schema of the table of this name has changed since its handle was made: open it again.
+    SchemaChanged(String),
     /// A row's bytes are none of the table's schema.
     BadRow(Box<BadRow>),
     /// A schema, or a change of one, that cannot be.
@@ -281,9 +283,6 @@ impl fmt::Display for Error {
             Self::UnknownTable(name) => write!(f, "no table {name}"),
             Self::TableExists(name) => write!(f, "there is a table {name} already"),
             Self::UnknownIndex(name) => write!(f, "no index {name}"),
-            Self::LayoutDiffers(differs) => write!(f, "{differs}"),
-            Self::BadRow(bad) => write!(f, "the stored bytes do not fit the table's schema: {bad}"),
-            Self::Schema(wrong) => write!(f, "{wrong}"),
             Self::KeyTooLong { bytes } => {
                 let max = chiliad_storage::KEY_BYTES_MAX;
                 write!(f, "a key of {bytes} bytes; at most {max} are accepted")
@@ -342,6 +341,26 @@ impl fmt::Display for Error {
                 write!(f, "the scheme {scheme} is not compiled in: there are {}", there.join(", "))
             }
             Self::HostExhausted(what) | Self::InvalidOption(what) => write!(f, "{what}"),
+            _ => self.fmt_of_columns(f),
+        }
+    }
+}
+
+impl Error {
+    /// The text of an error about a table's columns.
+    fn fmt_of_columns(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LayoutDiffers(differs) => write!(f, "{differs}"),
+            Self::SchemaChanged(name) => {
+                write!(
+                    f,
+                    "the schema of the table {name} has changed since it was opened: open it again"
+                )
+            }
+            Self::BadRow(bad) => write!(f, "the stored bytes do not fit the table's schema: {bad}"),
+            Self::Schema(wrong) => write!(f, "{wrong}"),
+            // Every other one has its text above.
+            other => write!(f, "{other:?}"),
         }
     }
 }

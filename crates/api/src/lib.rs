@@ -41,6 +41,7 @@ mod validate;
 pub use backoff::{Backoff, FAULTS, WaitLimit};
 pub use cancel::{Cancel, Sleeper};
 pub use chiliad_log::Stepped;
+pub use chiliad_row as row;
 pub use chiliad_row::{BadRow, ColumnType, NoColumnType, SchemaError, key};
 pub use chiliad_storage::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 pub use duplicate::DuplicateKey;

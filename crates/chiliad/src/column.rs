@@ -43,18 +43,11 @@ typed! {
     f32: ColumnType::Float(32);
     f64: ColumnType::Float(64);
     String: ColumnType::String;
-    Vec<u8>: ColumnType::Blob;
 }
 
 /// A length as the catalog has it: no value is as long as the greatest.
 pub(crate) const fn length(bytes: usize) -> u32 {
     if bytes > u32::MAX as usize { u32::MAX } else { bytes as u32 }
-}
-
-impl<const N: usize> Typed for [u8; N] {
-    fn column_type() -> ColumnType {
-        ColumnType::Bytes(length(N))
-    }
 }
 
 impl<T: Typed> Typed for Option<T> {

@@ -2,9 +2,9 @@
 
 use crate::cache::{Held, Own, Slots};
 use crate::engine::{self, Engine};
+use crate::form::Declared;
 use crate::joined_threads::JoinedThreads;
 use crate::persistent::Persistent;
-use crate::raw::{TableId, TableSpec};
 use crate::rules::Rules;
 use crate::session::{Plan, Session, Sessions};
 use crate::ticker::Ticker;
@@ -12,7 +12,6 @@ use crate::{Durability, Error, Options, Pending, Result};
 use crate::{RunOptions, Snapshot, Stats, Transaction};
 use chiliad_machine::Pace;
 use core::fmt;
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -33,7 +32,7 @@ pub(crate) struct Shared {
     slots: Arc<Slots>,
     sessions: Sessions,
     /// The declarations of the tables, by which they are opened again.
-    pub(crate) declared: Mutex<HashMap<TableId, TableSpec>>,
+    pub(crate) declared: Declared,
     pub(crate) rules: Rules,
     pub(crate) options: Options,
     /// Its directory, if it has one.
@@ -103,7 +102,7 @@ impl Database {
             ticker: Some(Ticker::start(engine.clone(), Arc::clone(&slots), options.epoch)?),
             slots,
             sessions: Sessions::new(options.workers_max),
-            declared: Mutex::new(engine.tables().into_iter().collect()),
+            declared: Arc::new(Mutex::new(engine.tables().into_iter().collect())),
             rules,
             options,
             persistent,
@@ -293,7 +292,7 @@ impl Database {
     }
 
     pub(crate) fn session(&self) -> Result<Session> {
-        Session::new(&self.shared.engine, &self.shared.sessions)
+        Session::new(&self.shared.engine, &self.shared.sessions, &self.shared.declared)
     }
 
     pub(crate) fn rules(&self) -> &Rules {

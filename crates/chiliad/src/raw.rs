@@ -29,10 +29,11 @@
 //! [`Database::create_table_raw`]: crate::Database::create_table_raw
 //! [`Reader::raw`]: crate::Reader::raw
 
-pub use chiliad_engine::{Entry, Get, Range, Row, Scanned, Transaction};
 pub use chiliad_engine::{
-    IndexKind, KeyPart, PartType, SecondarySpec, Source, TableId, TableLayout, TableSpec, Writes,
+    ColumnPart, IndexKind, IndexParts, KeyPart, PartType, SecondarySpec, Source, TableId,
+    TableLayout, TableSpec, Writes,
 };
+pub use chiliad_engine::{Entry, Get, Range, Row, Scanned, Transaction};
 pub use chiliad_engine::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 
 use crate::until::Until;

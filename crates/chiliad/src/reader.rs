@@ -1,5 +1,6 @@
 //! The reading half of a transaction, shared by transactions that write and by snapshots.
 
+use crate::form::{Declared, Form};
 use crate::key::Lookup;
 use crate::raw::{Get, TableId, Transaction as _, Untyped};
 use crate::{Error, Result, Row, Table};
@@ -8,10 +9,17 @@ use core::marker::PhantomData;
 use core::ops::Deref;
 
 /// Buffers of a worker, reused by its transactions.
-#[derive(Default)]
 pub(crate) struct Scratch {
     pub key: Vec<u8>,
     pub value: Vec<u8>,
+    /// The declarations of all tables, for rows of earlier versions.
+    declared: Declared,
+}
+
+impl Scratch {
+    pub fn new(declared: &Declared) -> Self {
+        Self { key: Vec::new(), value: Vec::new(), declared: Declared::clone(declared) }
+    }
 }
 
 /// Reads that every transaction offers.
@@ -96,6 +104,8 @@ pub struct Reader<'w> {
 #[derive(Clone, Debug)]
 pub struct Fetched<'w, V> {
     pub(crate) handle: Handle,
+    /// The form of its table's rows.
+    pub(crate) form: Form,
     /// The row's value, to be changed at will.
     pub value: V,
     /// Neither a longer nor a shorter lifetime stands for that of the transaction.
@@ -103,8 +113,8 @@ pub struct Fetched<'w, V> {
 }
 
 impl<V> Fetched<'_, V> {
-    fn new(handle: Handle, value: V) -> Self {
-        Self { handle, value, of: PhantomData }
+    fn new(handle: Handle, form: Form, value: V) -> Self {
+        Self { handle, form, value, of: PhantomData }
     }
 }
 
@@ -160,7 +170,7 @@ impl<'w> Reader<'w> {
         key: &(impl Lookup<K> + ?Sized),
     ) -> Result<Option<V>> {
         match self.handle(table, key, false)? {
-            Some(row) => V::decode(self.raw.bytes(row)?).map(Some),
+            Some(row) => self.value(table, row).map(Some),
             None => Ok(None),
         }
     }
@@ -203,7 +213,7 @@ impl<'w> Reader<'w> {
         key: &(impl Lookup<K> + ?Sized),
     ) -> Result<Option<Fetched<'w, V>>> {
         match self.handle(table, key, false)? {
-            Some(row) => self.fetched(row).map(Some),
+            Some(row) => self.fetched(table, row).map(Some),
             None => Ok(None),
         }
     }
@@ -246,7 +256,7 @@ impl<'w> Reader<'w> {
             let rows = &mut rows[..group.len()];
             self.raw.get_many(&requests[..group.len()], rows)?;
             for row in rows {
-                values.push(row.map(|row| V::decode(self.raw.bytes(row)?)).transpose()?);
+                values.push(row.map(|row| self.value(table, row)).transpose()?);
             }
         }
         Ok(values)
@@ -268,8 +278,18 @@ impl<'w> Reader<'w> {
         }
     }
 
-    pub(crate) fn fetched<V: Row>(&self, row: Handle) -> Result<Fetched<'w, V>> {
-        V::decode(self.raw.bytes(row)?).map(|value| Fetched::new(row, value))
+    /// The value of a row of `table`.
+    #[inline]
+    pub(crate) fn value<K, V: Row>(&self, table: &Table<K, V>, row: Handle) -> Result<V> {
+        table.form.read(table.id, &self.scratch.declared, self.raw.bytes(row)?)
+    }
+
+    pub(crate) fn fetched<K, V: Row>(
+        &self,
+        table: &Table<K, V>,
+        row: Handle,
+    ) -> Result<Fetched<'w, V>> {
+        self.value(table, row).map(|value| Fetched::new(row, table.form, value))
     }
 
     /// The untyped transaction, with the scratch memory beside it.

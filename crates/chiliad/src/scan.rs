@@ -183,9 +183,9 @@ impl<'r, 'w, K: Key, V: Row> Scan<'r, 'w, K, V> {
     /// # Errors
     /// As for [`Reader::get`]; [`Error::NotOrdered`](crate::Error::NotOrdered) for a hash table.
     pub fn rows(self) -> Result<Vec<(K, V)>> {
+        let table = self.table;
         self.collect(|reader, entry| {
-            let raw = reader.untyped();
-            Ok((K::decode(raw.key(entry)?)?, V::decode(raw.bytes(entry.row)?)?))
+            Ok((K::decode(reader.untyped().key(entry)?)?, reader.value(&table, entry.row)?))
         })
     }
 
@@ -202,7 +202,8 @@ impl<'r, 'w, K: Key, V: Row> Scan<'r, 'w, K, V> {
     /// # Errors
     /// As for [`Scan::rows`].
     pub fn values(self) -> Result<Vec<V>> {
-        self.collect(|reader, entry| V::decode(reader.untyped().bytes(entry.row)?))
+        let table = self.table;
+        self.collect(|reader, entry| reader.value(&table, entry.row))
     }
 
     /// Keys and rows, held so that they can be stored or deleted without looking them up again.
@@ -210,8 +211,9 @@ impl<'r, 'w, K: Key, V: Row> Scan<'r, 'w, K, V> {
     /// # Errors
     /// As for [`Scan::rows`].
     pub fn fetch(self) -> Result<Vec<(K, Fetched<'w, V>)>> {
+        let table = self.table;
         self.collect(|reader, entry| {
-            Ok((K::decode(reader.untyped().key(entry)?)?, reader.fetched(entry.row)?))
+            Ok((K::decode(reader.untyped().key(entry)?)?, reader.fetched(&table, entry.row)?))
         })
     }
 
@@ -228,11 +230,12 @@ impl<'r, 'w, K: Key, V: Row> Scan<'r, 'w, K, V> {
     /// # Errors
     /// As for [`Scan::rows`]; those of `visit`, which end the visits.
     pub fn for_each(self, mut visit: impl FnMut(K, V) -> Result<()>) -> Result<()> {
+        let table = self.table;
         let (reader, scanned) = self.run()?;
         let raw = reader.untyped();
         let Some(scanned) = scanned else { return Ok(()) };
         for &entry in raw.entries(scanned)? {
-            visit(K::decode(raw.key(entry)?)?, V::decode(raw.bytes(entry.row)?)?)?;
+            visit(K::decode(raw.key(entry)?)?, reader.value(&table, entry.row)?)?;
         }
         Ok(())
     }
@@ -298,7 +301,8 @@ impl<'r, 'w, K, V: Row> Find<'r, 'w, K, V> {
     /// As for [`Reader::get`]; [`Error::UnknownIndex`](crate::Error::UnknownIndex) for a table that
     /// was declared without it.
     pub fn values(self) -> Result<Vec<V>> {
-        self.collect(|reader, entry| V::decode(reader.untyped().bytes(entry.row)?))
+        let table = self.table;
+        self.collect(|reader, entry| reader.value(&table, entry.row))
     }
 
     /// The rows, held so that they can be stored or deleted without looking them up again.
@@ -306,7 +310,8 @@ impl<'r, 'w, K, V: Row> Find<'r, 'w, K, V> {
     /// # Errors
     /// As for [`Find::values`].
     pub fn fetch(self) -> Result<Vec<Fetched<'w, V>>> {
-        self.collect(|reader, entry| reader.fetched(entry.row))
+        let table = self.table;
+        self.collect(|reader, entry| reader.fetched(&table, entry.row))
     }
 
     /// The first row: the only one, if the index is unique and its key was given in full.

@@ -1,5 +1,6 @@
 //! Handles of tables and of their secondary indexes.
 
+use crate::form::Form;
 use crate::raw::TableId;
 use crate::{Column, Error, Key, Layout, Row};
 use core::fmt;
@@ -16,17 +17,19 @@ pub struct Table<K, V> {
     pub(crate) id: TableId,
     /// Which database it belongs to.
     pub(crate) database: u64,
+    /// The form of its rows.
+    pub(crate) form: Form,
     /// The columns of its key, for errors.
     key: fn() -> Vec<Column>,
     of: PhantomData<fn(K) -> V>,
 }
 
 impl<K, V> Table<K, V> {
-    pub(crate) fn new(id: TableId, database: u64) -> Self
+    pub(crate) fn new(id: TableId, database: u64, form: Form) -> Self
     where
         K: Key,
     {
-        Self { id, database, key: K::columns, of: PhantomData }
+        Self { id, database, form, key: K::columns, of: PhantomData }
     }
 
     /// The error of an operation with the key as the table has it.

@@ -1,9 +1,11 @@
 //! The tables of a database: created, opened, dropped, loaded.
 
+use crate::declare;
+use crate::form::Form;
 use crate::raw::{TableId, TableLayout, TableSpec, Writes};
 use crate::{Database, Error, Key, Result, Row, Table};
 use std::collections::HashMap;
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 impl Database {
     /// Creates an ordered table, with the secondary indexes that its row type declares.
@@ -33,10 +35,12 @@ impl Database {
     /// # Errors
     /// As for [`Database::create_table`].
     pub fn create_table_with<K: Key, V: Row>(&self, spec: TableSpec) -> Result<Table<K, V>> {
-        let layout = TableLayout::Columns(Table::<K, V>::layout());
+        let schema = declare::schema::<K, V>()?;
+        let form = Form::Versioned(schema.rows.version());
+        let layout = TableLayout::Schema(Arc::new(schema));
         let spec = TableSpec { secondary: V::indexes(), layout, ..spec };
         let id = self.create_table_raw(spec)?;
-        Ok(Table::new(id, self.shared.rules.database))
+        Ok(Table::new(id, self.shared.rules.database, form))
     }
 
     /// Creates a table for the untyped interface; see [`raw`](crate::raw).
@@ -77,7 +81,8 @@ impl Database {
         // Held throughout, so that of two threads that would declare the columns one does.
         let mut declared = self.declared();
         let (id, spec) = by_name(&declared, name)?;
-        if let Some(differs) = spec.differs(&layout, &V::indexes()) {
+        let form = declare::form(spec, &layout)?;
+        if let Some(differs) = spec.differs(&layout, &declare::indexes::<V>(spec, &layout)) {
             return Err(Error::LayoutDiffers(Box::new(differs)));
         }
         if spec.layout == TableLayout::Unknown {
@@ -90,7 +95,7 @@ impl Database {
                 spec.layout = TableLayout::Columns(layout);
             }
         }
-        Ok(Table::new(id, self.shared.rules.database))
+        Ok(Table::new(id, self.shared.rules.database, form))
     }
 
     /// The number and the declaration of a table, for the untyped interface.
@@ -167,9 +172,8 @@ impl Database {
         let mut loaded = 0;
         for (k, v) in rows {
             key.clear();
-            value.clear();
             k.encode(&mut key);
-            v.encode(&mut value);
+            table.form.write(&v, &mut value);
             let loads = session.load(rules, &outer, table.id, (&key, &value));
             loads.map_err(|error| table.tell(error))?;
             loaded += 1;

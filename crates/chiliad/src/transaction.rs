@@ -125,7 +125,7 @@ impl<'w> Transaction<'w> {
         row: &V,
     ) -> Result<()> {
         let id = self.reader.table(table)?;
-        self.encode(key, row);
+        self.encode(table, key, row);
         let (raw, scratch) = self.reader.parts();
         raw.insert(id, &scratch.key, &scratch.value).map_err(|error| table.tell(error))
     }
@@ -142,7 +142,7 @@ impl<'w> Transaction<'w> {
         row: &V,
     ) -> Result<()> {
         let id = self.reader.table(table)?;
-        self.encode(key, row);
+        self.encode(table, key, row);
         let (raw, scratch) = self.reader.parts();
         raw.put(id, &scratch.key, &scratch.value)
     }
@@ -205,7 +205,7 @@ impl<'w> Transaction<'w> {
         key: &(impl Lookup<K> + ?Sized),
     ) -> Result<Option<Fetched<'w, V>>> {
         match self.reader.handle(table, key, true)? {
-            Some(row) => self.reader.fetched(row).map(Some),
+            Some(row) => self.reader.fetched(table, row).map(Some),
             None => Ok(None),
         }
     }
@@ -217,8 +217,7 @@ impl<'w> Transaction<'w> {
     /// transaction has fetched.
     pub fn store<V: Row>(&mut self, row: &Fetched<'w, V>) -> Result<()> {
         let (raw, scratch) = self.reader.parts();
-        scratch.value.clear();
-        row.value.encode(&mut scratch.value);
+        row.form.write(&row.value, &mut scratch.value);
         raw.update(row.handle, &scratch.value)
     }
 
@@ -231,12 +230,11 @@ impl<'w> Transaction<'w> {
         self.reader.raw().remove_row(row.handle)
     }
 
-    fn encode<K, V: Row>(&mut self, key: &(impl Lookup<K> + ?Sized), row: &V) {
+    fn encode<K, V: Row>(&mut self, table: &Table<K, V>, key: &(impl Lookup<K> + ?Sized), row: &V) {
         let scratch = &mut *self.reader.scratch;
         scratch.key.clear();
         key.encode(&mut scratch.key);
-        scratch.value.clear();
-        row.encode(&mut scratch.value);
+        table.form.write(row, &mut scratch.value);
     }
 }
 

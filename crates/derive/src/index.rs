@@ -66,8 +66,8 @@ impl Parse for Index {
     }
 }
 
-/// All indexes declared on a struct whose fixed-size fields are `fixed`.
-pub(crate) fn declared(attributes: &[Attribute], fixed: &[&Field]) -> Result<Vec<Index>> {
+/// All indexes declared on a struct of these fields.
+pub(crate) fn declared(attributes: &[Attribute], fields: &[&Field]) -> Result<Vec<Index>> {
     let mut indexes: Vec<Index> = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("index")) {
         let index: Index = attribute.parse_args()?;
@@ -76,8 +76,8 @@ pub(crate) fn declared(attributes: &[Attribute], fixed: &[&Field]) -> Result<Vec
             return Err(syn::Error::new(index.name.span(), message));
         }
         for part in &index.parts {
-            if !fixed.iter().any(|field| field.ident.as_ref() == Some(&part.field)) {
-                let message = format!("no field `{}` of fixed size to index", part.field);
+            if !fields.iter().any(|field| field.ident.as_ref() == Some(&part.field)) {
+                let message = format!("no field `{}` to index", part.field);
                 return Err(syn::Error::new(part.field.span(), message));
             }
         }
@@ -92,18 +92,25 @@ pub(crate) fn constant_name(name: &Ident) -> Ident {
 }
 
 impl Index {
-    /// The expression that declares the index to the engine.
-    pub fn spec(&self, krate: &Path) -> TokenStream {
+    /// The expression that declares the index to the engine. A field that has no order in a key does not compile.
+    pub fn spec(&self, krate: &Path, fields: &[&Field]) -> TokenStream {
         let Self { name, parts, unique } = self;
         let name = name.unraw().to_string();
-        let parts = parts.iter().map(|Part { field, descending }| {
-            let constant = constant_name(field);
-            quote!(Self::#constant.key_part(#descending))
+        let place =
+            |part: &Part| fields.iter().position(|field| field.ident.as_ref() == Some(&part.field));
+        let parts = parts.iter().filter_map(|part| {
+            let at = place(part)?;
+            let number = u32::try_from(at).ok()?;
+            let (ty, descending) = (&fields[at].ty, part.descending);
+            Some(quote!(#krate::raw::ColumnPart {
+                number: #krate::key::in_keys::<#ty>(#number),
+                descending: #descending,
+            }))
         });
         quote! {
             #krate::raw::SecondarySpec {
                 name: ::std::string::String::from(#name),
-                parts: ::std::convert::Into::into(::std::vec![#(#parts),*]),
+                parts: #krate::raw::IndexParts::Columns(::std::vec![#(#parts),*]),
                 unique: #unique,
             }
         }
@@ -115,13 +122,13 @@ impl Index {
         krate: &Path,
         visibility: &Visibility,
         position: usize,
-        fixed: &[&Field],
+        fields: &[&Field],
     ) -> TokenStream {
         let constant = constant_name(&self.name);
         let name = self.name.unraw().to_string();
         let doc = format!("The secondary index `{name}`.");
         let types = self.parts.iter().map(|part| {
-            let field = fixed.iter().find(|field| field.ident.as_ref() == Some(&part.field));
+            let field = fields.iter().find(|field| field.ident.as_ref() == Some(&part.field));
             let ty = field.map(|field| &field.ty);
             if part.descending { quote!(#krate::Desc<#ty>) } else { quote!(#ty) }
         });

@@ -1,10 +1,7 @@
 //! `#[derive(Row)]` and `#[derive(Key)]` for the facade crate `chiliad`, which re-exports both and
 //! documents how to use them.
 //!
-//! A row is laid out as its fields in order, each at a fixed offset, and at most one field of
-//! variable length at the end. What a secondary index is made of is thereby plain data (offsets,
-//! lengths, types), which the engine evaluates without calling the application. The macros work on
-//! tokens only: sizes and offsets are constant expressions over the traits of `chiliad`, so that
+//! The macros work on tokens only: the places of columns are constant expressions over the traits of `chiliad`, so that
 //! type aliases and the application's own field types work like the built-in ones.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -13,6 +10,7 @@ mod index;
 mod key;
 mod row;
 mod shape;
+mod stored;
 
 use proc_macro::TokenStream;
 
@@ -31,6 +29,14 @@ pub fn derive_row(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Key, attributes(key))]
 pub fn derive_key(input: TokenStream) -> TokenStream {
     finish(syn::parse(input).and_then(|input| key::expand(&input)))
+}
+
+/// Makes a struct or an enum a column of a row, and a part of a key where all that it is made of has an order.
+///
+/// Documented with examples at `chiliad::Stored`.
+#[proc_macro_derive(Stored, attributes(stored))]
+pub fn derive_stored(input: TokenStream) -> TokenStream {
+    finish(syn::parse(input).and_then(|input| stored::expand(&input)))
 }
 
 fn finish(expanded: syn::Result<proc_macro2::TokenStream>) -> TokenStream {

@@ -5,14 +5,15 @@ use crate::shape;
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::ext::IdentExt;
-use syn::{DeriveInput, Field, Ident, Path, Result};
+use syn::{DeriveInput, Expr, Field, Ident, Path, Result};
 
 /// A struct taken apart.
 struct Layout<'a> {
     krate: Path,
     input: &'a DeriveInput,
-    fixed: Vec<&'a Field>,
-    tail: Option<&'a Field>,
+    fields: Vec<&'a Field>,
+    /// The defaults of fields that have one.
+    defaults: Vec<(usize, TokenStream)>,
     indexes: Vec<Index>,
 }
 
@@ -31,18 +32,43 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
+/// The default of a field: `#[row(default)]`, `#[row(default = expression)]`.
+fn default_of(field: &Field) -> Result<Option<TokenStream>> {
+    let mut default = None;
+    let ty = &field.ty;
+    for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("row")) {
+        attribute.parse_nested_meta(|meta| {
+            if !meta.path.is_ident("default") {
+                return Err(meta.error(
+                    "the only options of a field are `default` and `default = expression`",
+                ));
+            }
+            let value = match meta.value() {
+                Ok(value) => {
+                    let expression: Expr = value.parse()?;
+                    quote!({ let value: #ty = #expression; value })
+                }
+                Err(_) => quote!(<#ty as ::core::default::Default>::default()),
+            };
+            if default.replace(value).is_some() {
+                return Err(meta.error("there is a default already"));
+            }
+            Ok(())
+        })?;
+    }
+    Ok(default)
+}
+
 impl<'a> Layout<'a> {
     fn of(input: &'a DeriveInput) -> Result<Self> {
         let krate = shape::crate_path(&input.attrs, "row")?;
-        let mut fixed = shape::named_fields(input, "row")?;
-        let tail = fixed.pop_if(|last| shape::is_variable(&last.ty));
-        if let Some(early) = fixed.iter().find(|field| shape::is_variable(&field.ty)) {
-            let message = "a field of variable length must be the last one, and there can be one \
-                           only: use `Text<N>` or `[u8; N]` here";
-            return Err(syn::Error::new_spanned(&early.ty, message));
+        let fields = shape::named_fields(input, "row")?;
+        let mut defaults = Vec::new();
+        for (at, field) in fields.iter().enumerate() {
+            defaults.extend(default_of(field)?.map(|default| (at, default)));
         }
-        let indexes = index::declared(&input.attrs, &fixed)?;
-        let layout = Self { krate, input, fixed, tail, indexes };
+        let indexes = index::declared(&input.attrs, &fields)?;
+        let layout = Self { krate, input, fields, defaults, indexes };
         layout.check_names()?;
         Ok(layout)
     }
@@ -50,7 +76,7 @@ impl<'a> Layout<'a> {
     /// Two constants of one name would give an error far from its cause.
     fn check_names(&self) -> Result<()> {
         let mut seen: Vec<Ident> = Vec::new();
-        let fields = self.fixed.iter().filter_map(|field| field.ident.as_ref());
+        let fields = self.fields.iter().filter_map(|field| field.ident.as_ref());
         for name in fields.chain(self.indexes.iter().map(|index| &index.name)) {
             let constant = constant_name(name);
             if seen.contains(&constant) {
@@ -64,97 +90,85 @@ impl<'a> Layout<'a> {
 
     fn constants(&self) -> TokenStream {
         let krate = &self.krate;
-        let mut offset = quote!(0);
-        let fields = self.fixed.iter().filter_map(|field| {
+        let types = self.fields.iter().map(|field| &field.ty);
+        let count = self.fields.len();
+        let fields = self.fields.iter().enumerate().filter_map(|(at, field)| {
             let Field { ident, ty, vis, .. } = field;
             let name = ident.as_ref()?;
             let constant = constant_name(name);
-            let doc = format!("Where the field `{}` lies in an encoded row.", name.unraw());
-            let place = core::mem::replace(&mut offset, quote!(Self::#constant.end()));
+            let text = name.unraw().to_string();
+            let doc = format!("The column of the field `{text}`.");
             Some(quote! {
                 #[doc = #doc]
                 #[allow(dead_code, reason = "not every program uses all of them")]
-                #vis const #constant: #krate::Field<Self, #ty> = #krate::Field::at(#place);
+                #vis const #constant: #krate::Field<Self, #ty> =
+                    #krate::Field::of(&Self::__CHILIAD_PLACES, #at, #text);
             })
         });
-        let fields: TokenStream = fields.collect();
-        let indexes =
-            self.indexes.iter().enumerate().map(|(position, index)| {
-                index.constant(krate, &self.input.vis, position, &self.fixed)
-            });
-        quote! { #fields #(#indexes)* }
+        let indexes = self.indexes.iter().enumerate().map(|(position, index)| {
+            index.constant(krate, &self.input.vis, position, &self.fields)
+        });
+        quote! {
+            #[doc(hidden)]
+            const __CHILIAD_PLACES: #krate::row::Places<#count> =
+                #krate::row::Places::of([#(#krate::row::ColumnShape::of::<#types>()),*]);
+            #(#fields)*
+            #(#indexes)*
+        }
     }
 
     fn implementation(&self) -> TokenStream {
         let krate = &self.krate;
         let name = &self.input.ident;
-        let types = self.fixed.iter().map(|field| &field.ty);
-        let (encode, decode) = (self.encode(), self.decode());
-        let variable = self.tail.is_some();
-        let specs = self.indexes.iter().map(|index| index.spec(krate));
-        let columns = self.fixed.iter().chain(&self.tail).filter_map(|field| {
-            let (name, ty) = (field.ident.as_ref()?.unraw().to_string(), &field.ty);
-            Some(quote!(#krate::Column::new(#name, <#ty as #krate::Typed>::column_type())))
+        let specs = self.indexes.iter().map(|index| index.spec(krate, &self.fields));
+        let names = self.fields.iter().filter_map(|field| field.ident.as_ref());
+        let texts = names.clone().map(|name| name.unraw().to_string());
+        let types = self.fields.iter().map(|field| &field.ty);
+        let columns = texts.clone().zip(types.clone()).map(
+            |(text, ty)| quote!(#krate::Column::new(#text, <#ty as #krate::Typed>::column_type())),
+        );
+        let defaults = self.defaults.iter().map(|(at, default)| {
+            quote!((#at, {
+                let mut bytes = ::std::vec::Vec::new();
+                #krate::Stored::write_value(&#default, &mut bytes);
+                bytes
+            }))
+        });
+        let places = 0..self.fields.len();
+        let put = names
+            .clone()
+            .zip(places.clone())
+            .map(|(name, at)| quote!(body.put(Self::__CHILIAD_PLACES.place(#at), &self.#name);));
+        let get = names.zip(texts).zip(places).map(|((name, text), at)| {
+            quote!(#name: body.get(Self::__CHILIAD_PLACES.place(#at), #text)?,)
         });
         quote! {
             #[automatically_derived]
             impl #krate::Row for #name {
-                const BYTES_FIXED: usize = 0 #(+ <#types as #krate::Fixed>::BYTES)*;
-                const VARIABLE: bool = #variable;
-
                 fn columns() -> ::std::vec::Vec<#krate::Column> {
                     ::std::vec![#(#columns),*]
+                }
+
+                fn defaults() -> ::std::vec::Vec<(usize, ::std::vec::Vec<u8>)> {
+                    ::std::vec![#(#defaults),*]
                 }
 
                 fn indexes() -> ::std::vec::Vec<#krate::raw::SecondarySpec> {
                     ::std::vec![#(#specs),*]
                 }
 
-                fn encode(&self, row: &mut ::std::vec::Vec<u8>) {
-                    #encode
+                #[allow(unused_mut, unused_variables, reason = "there may be no field")]
+                fn encode(&self, body: &mut ::std::vec::Vec<u8>) {
+                    let mut body = Self::__CHILIAD_PLACES.begin(body);
+                    #(#put)*
                 }
 
-                fn decode(row: &[u8]) -> #krate::Result<Self> {
-                    #decode
+                #[allow(unused_variables, reason = "there may be no field")]
+                fn decode(body: &[u8]) -> #krate::Result<Self> {
+                    let body = Self::__CHILIAD_PLACES.read(body)?;
+                    ::core::result::Result::Ok(Self { #(#get)* })
                 }
             }
-        }
-    }
-
-    fn encode(&self) -> TokenStream {
-        let krate = &self.krate;
-        let fixed = self.fixed.iter().filter_map(|field| {
-            let name = field.ident.as_ref()?;
-            let constant = constant_name(name);
-            Some(quote!(Self::#constant.set(&mut row[start..], &self.#name);))
-        });
-        let tail = self.tail.and_then(|field| {
-            let name = field.ident.as_ref()?;
-            Some(quote!(row.extend_from_slice(#krate::Tail::bytes(&self.#name));))
-        });
-        quote! {
-            let start = row.len();
-            row.resize(start + <Self as #krate::Row>::BYTES_FIXED, 0);
-            #(#fixed)*
-            #tail
-        }
-    }
-
-    fn decode(&self) -> TokenStream {
-        let krate = &self.krate;
-        let fixed = self.fixed.iter().filter_map(|field| {
-            let name = field.ident.as_ref()?;
-            let constant = constant_name(name);
-            Some(quote!(#name: Self::#constant.get(row)?,))
-        });
-        let tail = self.tail.and_then(|field| {
-            let name = field.ident.as_ref()?;
-            let start = quote!(<Self as #krate::Row>::BYTES_FIXED);
-            Some(quote!(#name: #krate::Tail::from_bytes(&row[#start..])?,))
-        });
-        quote! {
-            <Self as #krate::Row>::check_length(row)?;
-            ::core::result::Result::Ok(Self { #(#fixed)* #tail })
         }
     }
 }
@@ -173,14 +187,17 @@ mod tests {
     }
 
     #[test]
-    fn offsets_follow_one_another() {
+    fn each_field_has_a_column_and_a_constant() {
         let code = text(parse_quote! {
             struct Account { owner: Text<16>, pub balance: i64 }
         });
+        assert!(
+            code.contains("Places::of([::chiliad::row::ColumnShape::of::<Text<16>>(),"),
+            "{code}"
+        );
         assert!(code.contains("constOWNER:::chiliad::Field<Self,Text<16>>"), "{code}");
         assert!(code.contains("pubconstBALANCE"), "{code}");
-        assert!(code.contains("::chiliad::Field::at(Self::OWNER.end())"), "{code}");
-        assert!(code.contains("constVARIABLE:bool=false"), "{code}");
+        assert!(code.contains("Field::of(&Self::__CHILIAD_PLACES,1usize,\"balance\")"), "{code}");
     }
 
     #[test]
@@ -194,15 +211,18 @@ mod tests {
     }
 
     #[test]
-    fn a_tail_is_last() {
+    fn defaults_are_values_of_their_types() {
         let code = text(parse_quote! {
-            struct Note { id: u64, body: std::string::String }
+            struct Account { #[row(default)] age: u8, owner: u64, #[row(default = 7)] level: u16 }
         });
-        assert!(code.contains("constVARIABLE:bool=true"), "{code}");
-        let message = refusal(parse_quote! { struct Note { body: String, id: u64 } });
-        assert!(message.contains("must be the last one"), "{message}");
-        let message = refusal(parse_quote! { struct Note { body: Vec<u8>, more: Vec<u8> } });
-        assert!(message.contains("must be the last one"), "{message}");
+        assert!(code.contains("(0usize,"), "{code}");
+        assert!(code.contains("<u8as::core::default::Default>::default()"), "{code}");
+        assert!(code.contains("letvalue:u16=7;value"), "{code}");
+        assert!(!code.contains("(1usize,{"), "{code}");
+        let twice = refusal(parse_quote! { struct A { #[row(default, default = 1)] x: u8 } });
+        assert!(twice.contains("already"), "{twice}");
+        let other = refusal(parse_quote! { struct A { #[row(size = 1)] x: u8 } });
+        assert!(other.contains("only options of a field"), "{other}");
     }
 
     #[test]
@@ -212,7 +232,8 @@ mod tests {
             #[index(by_name(name), unique)]
             pub struct Person { city: Text<8>, name: Text<8> }
         });
-        assert!(code.contains("Self::CITY.key_part(false),Self::NAME.key_part(true)"), "{code}");
+        assert!(code.contains("in_keys::<Text<8>>(0u32),descending:false"), "{code}");
+        assert!(code.contains("in_keys::<Text<8>>(1u32),descending:true"), "{code}");
         assert!(code.contains("Index<Self,(Text<8>,::chiliad::Desc<Text<8>>,)>"), "{code}");
         assert!(code.contains("::chiliad::Index::at(1usize,\"by_name\")"), "{code}");
         assert!(code.contains("unique:true"), "{code}");
@@ -222,8 +243,6 @@ mod tests {
     fn wrong_indexes_are_refused() {
         let unknown = refusal(parse_quote! { #[index(by_x(x))] struct A { y: u8 } });
         assert!(unknown.contains("no field `x`"), "{unknown}");
-        let tail = refusal(parse_quote! { #[index(by_x(x))] struct A { x: String } });
-        assert!(tail.contains("of fixed size"), "{tail}");
         let empty = refusal(parse_quote! { #[index(by_x())] struct A { x: u8 } });
         assert!(empty.contains("at least one field"), "{empty}");
         let order = refusal(parse_quote! { #[index(by_x(x down))] struct A { x: u8 } });

@@ -1,6 +1,6 @@
 //! The demands of both macros on their struct.
 
-use syn::{Attribute, Data, DeriveInput, Field, Fields, Path, Result, Type};
+use syn::{Attribute, Data, DeriveInput, Field, Fields, Path, Result};
 
 /// The named fields of a struct without generic parameters.
 pub(crate) fn named_fields<'a>(input: &'a DeriveInput, what: &str) -> Result<Vec<&'a Field>> {
@@ -37,14 +37,4 @@ pub(crate) fn crate_path(attributes: &[Attribute], name: &str) -> Result<Path> {
         })?;
     }
     Ok(path)
-}
-
-/// Whether a type is written as `String` or `Vec<u8>`, with or without its path, by hand or by a macro.
-pub(crate) fn is_variable(ty: &Type) -> bool {
-    let path = match ty {
-        Type::Path(path) => path,
-        Type::Group(group) => return is_variable(&group.elem),
-        _ => return false,
-    };
-    path.path.segments.last().is_some_and(|last| last.ident == "String" || last.ident == "Vec")
 }

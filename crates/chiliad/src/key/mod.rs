@@ -15,8 +15,8 @@ use crate::{Column, Result};
 
 /// A type that can be the primary key of a table.
 ///
-/// These are keys: integers, `bool`, `String`, `Vec<u8>`, `[u8; N]`, [`Text`](crate::Text), an
-/// `Option` of them, any of them in reverse order ([`Desc`]), tuples of up to six of them, and structs of them with the
+/// These are keys: numbers, `bool`, `char`, `String`, `Vec<u8>`, arrays, [`Text`](crate::Text), `Duration`, `SystemTime`,
+/// `IpAddr`, enums and structs with `#[derive(Stored)]` of such, an `Option` of them, any of them in reverse order ([`Desc`]), tuples of up to six of them, and structs of them with the
 /// derive macro:
 ///
 /// ```
@@ -47,14 +47,14 @@ use crate::{Column, Result};
 ///
 /// ```compile_fail
 /// #[derive(chiliad::Key)]
-/// struct Weighed {
-///     weight: f64,
+/// struct Tagged {
+///     tags: Vec<String>,
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a key",
-    note = "keys are integers, `bool`, `String`, `Vec<u8>`, `[u8; N]`, `Text<N>`, tuples of them \
-            and structs with `#[derive(chiliad::Key)]`"
+    note = "keys are numbers, `bool`, `char`, `String`, `Vec<u8>`, arrays, `Text<N>`, `Option`, times and addresses, types \
+            with `#[derive(chiliad::Stored)]` of such, tuples of them and structs with `#[derive(chiliad::Key)]`"
 )]
 pub trait Key: Lookup<Self> + Sized {
     /// Its columns, most significant first: what the catalog keeps of the type. A table is opened only
@@ -101,6 +101,13 @@ impl<T: Part, P: PartOf<T> + ?Sized> Lookup<T> for P {
     fn encode(&self, key: &mut Vec<u8>) {
         self.write(key);
     }
+}
+
+/// The number of a column of type `T` as a part of an index, which takes a type that has an order in keys. For the derive
+/// macro.
+#[must_use]
+pub const fn in_keys<T: Part>(number: u32) -> u32 {
+    number
 }
 
 /// Decodes a whole key. For the derive macro.

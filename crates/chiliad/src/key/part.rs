@@ -2,12 +2,15 @@
 
 use crate::{Text, Typed};
 use chiliad_engine::key::{BadKey, Desc, KeyPart, Sink, Source};
+use core::time::Duration;
+use std::net::IpAddr;
+use std::time::SystemTime;
 
 /// One part of a key.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a key part",
-    note = "key parts are integers, `bool`, `String`, `Vec<u8>`, `[u8; N]`, `Text<N>`, `Option` \
-            and `Desc` of them"
+    note = "key parts are numbers, `bool`, `char`, `String`, `Vec<u8>`, arrays, `Text<N>`, times and addresses, types with \
+            `#[derive(chiliad::Stored)]` of such, `Option` and `Desc` of them"
 )]
 pub trait Part: PartOf<Self> + KeyPart<Decoded = Self> + Typed + Sized {}
 
@@ -66,7 +69,14 @@ stand_for! {
     [] i64: i64;
     [] i128: i128;
     [] bool: bool;
-    [const N: usize] [u8; N]: [u8; N];
+    [] f32: f32;
+    [] f64: f64;
+    [] char: char;
+    [] (): ();
+    [] Duration: Duration;
+    [] SystemTime: SystemTime;
+    [] IpAddr: IpAddr;
+    [T, P: PartOf<T>, const N: usize] [T; N]: [P; N];
     [] Vec<u8>: Vec<u8>;
     [] Vec<u8>: [u8];
     [] Vec<u8>: &[u8];

@@ -1,10 +1,9 @@
 //! Text of bounded length, stored in place.
 
-use super::{Fixed, Indexable};
+use super::Stored;
 use crate::column::{Typed, length};
-use crate::error::malformed;
-use crate::raw::PartType;
 use crate::{ColumnType, Error, Result};
+use chiliad_api::row::{BadValue, ValueSource};
 use core::borrow::Borrow;
 use core::cmp::Ordering;
 use core::fmt;
@@ -68,24 +67,30 @@ impl<const N: usize> Text<N> {
     }
 }
 
-impl<const N: usize> Fixed for Text<N> {
-    const BYTES: usize = N + 1;
+impl<const N: usize> Stored for Text<N> {
+    const VALUE_BYTES: Option<usize> = Some(N + 1);
 
-    fn write(&self, field: &mut [u8]) {
-        field[0] = self.length;
-        field[1..].copy_from_slice(&self.bytes);
+    fn write_value(&self, out: &mut Vec<u8>) {
+        out.push(self.length);
+        out.extend_from_slice(&self.bytes);
     }
 
-    fn read(field: &[u8]) -> Result<Self> {
-        let (length, bytes) = field.split_first().ok_or_else(|| malformed("an empty field"))?;
+    fn read_value(source: &mut ValueSource<'_>) -> core::result::Result<Self, BadValue> {
+        Self::read_cell(source.slice(N + 1)?)
+    }
+
+    fn put_cell(&self, cell: &mut [u8]) {
+        cell[0] = self.length;
+        cell[1..].copy_from_slice(&self.bytes);
+    }
+
+    fn read_cell(cell: &[u8]) -> core::result::Result<Self, BadValue> {
+        let (length, bytes) = cell.split_first().ok_or_else(|| BadValue::new("an empty field"))?;
         let text = bytes.get(..usize::from(*length));
-        let text = text.ok_or_else(|| malformed("a text longer than its field"))?;
-        core::str::from_utf8(text).map_err(|_| malformed("text is not UTF-8")).and_then(Self::new)
+        let text = text.ok_or_else(|| BadValue::new("a text longer than its column"))?;
+        let text = core::str::from_utf8(text).map_err(|_| BadValue::new("text is not UTF-8"))?;
+        Self::new(text).map_err(|error| BadValue::new(error.to_string()))
     }
-}
-
-impl<const N: usize> Indexable for Text<N> {
-    const PART_TYPE: PartType = PartType::Text;
 }
 
 impl<const N: usize> Default for Text<N> {

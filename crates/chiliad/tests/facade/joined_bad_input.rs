@@ -64,7 +64,7 @@ fn a_transaction_that_is_too_large_is_refused_before_it_is_appended() {
     let db = Database::join_log(log.clone(), Options::default()).expect("a server");
     let table: Table<u64, Vec<u8>> = db.create_table("t").expect("a table");
     let before = log.bounds().expect("bounds");
-    let block = vec![7; 1 << 20];
+    let block = vec![7; (1 << 20) - 6];
     let large = db.run(|tx| (0..40).try_for_each(|key| tx.insert(&table, &key, &block)));
     assert!(matches!(large, Err(Error::TransactionTooLarge { .. })), "{large:?}");
     one_line(&large.expect_err("refused"), "accepted");

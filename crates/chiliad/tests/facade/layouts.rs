@@ -4,9 +4,10 @@ use crate::common;
 use crate::common::Scratch;
 use chiliad::key::Lookup;
 use chiliad::raw::{TableLayout, TableSpec, Transaction as _};
+use chiliad::row::{BadValue, ValueSource};
 use chiliad::{
-    Change, Column, ColumnType, Database, Desc, Difference, Error, Fixed, Key, Layout,
-    LayoutDiffers, LayoutPart, Options, Result, Row, Table, Text, Typed, directory,
+    Change, Column, ColumnType, Database, Desc, Difference, Error, Key, Layout, LayoutDiffers,
+    LayoutPart, Options, Result, Row, Stored, Table, Text, Typed, directory,
 };
 
 #[derive(Row, Debug, PartialEq, Clone)]
@@ -254,15 +255,15 @@ impl Typed for Cents {
     }
 }
 
-impl Fixed for Cents {
-    const BYTES: usize = 8;
+impl Stored for Cents {
+    const VALUE_BYTES: Option<usize> = Some(8);
 
-    fn write(&self, field: &mut [u8]) {
-        self.0.write(field);
+    fn write_value(&self, out: &mut Vec<u8>) {
+        self.0.write_value(out);
     }
 
-    fn read(field: &[u8]) -> Result<Self> {
-        i64::read(field).map(Self)
+    fn read_value(source: &mut ValueSource<'_>) -> core::result::Result<Self, BadValue> {
+        i64::read_value(source).map(Self)
     }
 }
 
@@ -281,9 +282,6 @@ struct Plain {
 struct ByHand<const NAME: char>(u16);
 
 impl<const NAME: char> Row for ByHand<NAME> {
-    const BYTES_FIXED: usize = 2;
-    const VARIABLE: bool = false;
-
     fn columns() -> Vec<Column> {
         vec![Column::new(&NAME.to_string(), u16::column_type())]
     }
@@ -293,8 +291,7 @@ impl<const NAME: char> Row for ByHand<NAME> {
     }
 
     fn decode(row: &[u8]) -> Result<Self> {
-        Self::check_length(row)?;
-        Ok(Self(u16::from_le_bytes([row[0], row[1]])))
+        <u16 as Row>::decode(row).map(Self)
     }
 }
 
@@ -332,7 +329,7 @@ fn types_of_the_applications_own_state_what_they_are() {
     assert!(db.table::<ByHand<'a'>, ByHand<'a'>>("by hand").is_ok());
     // What could not be kept is refused before there is a table.
     let refused = db.create_table::<u64, ByHand<' '>>("blank").unwrap_err();
-    assert!(matches!(refused, Error::InvalidOption(_)), "{refused}");
+    assert!(matches!(refused, Error::Schema(_)), "{refused}");
     assert!(matches!(db.table_raw("blank"), Err(Error::UnknownTable(_))));
 }
 

@@ -29,6 +29,7 @@
 //! need no separators, complements reverse the order, and whatever begins with the encoding of the
 //! first parts of a tuple has these parts: see [`prefix_end`].
 
+mod more;
 mod part;
 mod source;
 

@@ -73,16 +73,18 @@ impl KeyPart for bool {
     }
 }
 
-impl<const N: usize> KeyPart for [u8; N] {
-    const BYTES_MAX: usize = N;
-    type Decoded = Self;
+/// Their items in order; of bytes, the bytes.
+impl<T: KeyPart, const N: usize> KeyPart for [T; N] {
+    const BYTES_MAX: usize = T::BYTES_MAX.saturating_mul(N);
+    type Decoded = [T::Decoded; N];
     #[inline]
     fn write<S: Sink>(&self, sink: &mut S) {
-        sink.put(*self);
+        self.iter().for_each(|item| item.write(sink));
     }
     #[inline]
-    fn read(source: &mut Source<'_>) -> Result<Self, BadKey> {
-        source.take()
+    fn read(source: &mut Source<'_>) -> Result<Self::Decoded, BadKey> {
+        let items = (0..N).map(|_| T::read(source)).collect::<Result<Vec<_>, _>>()?;
+        items.try_into().map_err(|_| BadKey)
     }
 }
 

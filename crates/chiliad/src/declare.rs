@@ -1,0 +1,86 @@
+//! Tables as Rust types declare them, and as the catalog has them.
+
+use crate::form::Form;
+use crate::raw::{
+    ColumnPart, IndexParts, KeyPart, PartType, SecondarySpec, Source, TableLayout, TableSpec,
+};
+use crate::{Column, ColumnType, Error, Key, Layout, Result, Row};
+use chiliad_api::TableSchema;
+use chiliad_api::row::{History, Schema, SchemaColumn};
+
+/// The schema of a new table of such keys and rows.
+pub(crate) fn schema<K: Key, V: Row>() -> Result<TableSchema> {
+    let columns = (0..).zip(V::columns());
+    let mut columns: Vec<_> = columns
+        .map(|(number, column)| SchemaColumn::new(number, &column.name, column.column_type))
+        .collect();
+    for (at, default) in V::defaults() {
+        if let Some(column) = columns.get_mut(at) {
+            column.default = Some(default);
+        }
+    }
+    Ok(TableSchema { key: K::columns(), rows: History::new(Schema::new(columns)?) })
+}
+
+/// The form of the rows of a table that is opened as `layout`.
+pub(crate) fn form(spec: &TableSpec, layout: &Layout) -> Result<Form> {
+    if let TableLayout::Schema(schema) = &spec.layout {
+        return Ok(Form::Versioned(schema.rows.version()));
+    }
+    // Rows without versions have columns of fixed size, and one more as the last.
+    let (mut fixed, mut open) = (0_usize, false);
+    for Column { name, column_type } in &layout.row {
+        match column_type.value_bytes() {
+            Some(bytes) if !open && !column_type.is_nullable() => fixed += bytes,
+            None if !open && matches!(column_type, ColumnType::String | ColumnType::Blob) => {
+                open = true;
+            }
+            _ => {
+                return Err(Error::InvalidOption(format!(
+                    "table {}: its rows have no versions, and column {name} of type {column_type} needs them",
+                    spec.name
+                )));
+            }
+        }
+    }
+    Ok(Form::Unversioned { fixed, open })
+}
+
+/// The indexes that the rows `V` declare, as the table has the columns that they are made of: by the numbers of its
+/// columns, or by their bytes in rows without versions.
+pub(crate) fn indexes<V: Row>(spec: &TableSpec, layout: &Layout) -> Vec<SecondarySpec> {
+    let mut declared = V::indexes();
+    for index in &mut declared {
+        let parts = index.parts.columns().iter();
+        index.parts = match &spec.layout {
+            TableLayout::Schema(schema) => {
+                let current = schema.rows.current();
+                let number = |part: &ColumnPart| {
+                    let name = &layout.row.get(part.number as usize)?.name;
+                    let number = current.columns().get(current.place_of(name)?)?.number;
+                    Some(ColumnPart { number, ..*part })
+                };
+                // A column that the table does not have is told before its indexes are.
+                IndexParts::Columns(parts.filter_map(number).collect())
+            }
+            _ => IndexParts::Bytes(parts.filter_map(|part| bytes_of(part, layout)).collect()),
+        };
+    }
+    declared
+}
+
+/// A column as bytes of a row without versions.
+fn bytes_of(part: &ColumnPart, layout: &Layout) -> Option<KeyPart> {
+    let at = part.number as usize;
+    let bytes = |column: &Column| column.column_type.value_bytes().unwrap_or(0);
+    let column = layout.row.get(at)?;
+    let part_type = match column.column_type {
+        ColumnType::Unsigned(_) | ColumnType::Bool => PartType::Unsigned,
+        ColumnType::Signed(_) => PartType::Signed,
+        ColumnType::Text(_) => PartType::Text,
+        _ => PartType::Bytes,
+    };
+    let offset = layout.row[..at].iter().map(bytes).sum();
+    let (length, descending) = (bytes(column), part.descending);
+    Some(KeyPart { source: Source::Value, offset, length, part_type, descending })
+}

@@ -1,0 +1,85 @@
+//! Rows as a table holds them: a body, and the version of the schema under which it was written.
+
+use crate::raw::{TableId, TableLayout, TableSpec};
+use crate::row::places::Places;
+use crate::{Error, Result, Row};
+use chiliad_api::row::{VERSION_BYTES, with_version};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The tables of a database, with their declarations.
+pub(crate) type Declared = Arc<Mutex<HashMap<TableId, TableSpec>>>;
+
+/// The form of a table's rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Form {
+    /// They name the version of the schema; this one is written.
+    Versioned(u16),
+    /// They name none, since the table was created by an earlier release. A row is its columns of fixed size, of so many
+    /// bytes, and the one of variable size without its end, if there is one.
+    Unversioned { fixed: usize, open: bool },
+}
+
+impl Form {
+    /// Puts a row in place of what `out` holds.
+    #[inline]
+    pub fn write<V: Row>(self, row: &V, out: &mut Vec<u8>) {
+        out.clear();
+        match self {
+            Self::Versioned(version) => {
+                with_version(version, out);
+                row.encode(out);
+            }
+            Self::Unversioned { fixed, open } => {
+                row.encode(out);
+                if open {
+                    out.drain(fixed..fixed + END_BYTES);
+                }
+            }
+        }
+    }
+
+    /// The row that the bytes of `table` stand for.
+    #[inline]
+    pub fn read<V: Row>(self, table: TableId, declared: &Declared, bytes: &[u8]) -> Result<V> {
+        if let (Self::Versioned(version), Some((first, body))) =
+            (self, bytes.split_first_chunk::<VERSION_BYTES>())
+            && *first == version.to_le_bytes()
+        {
+            return V::decode(body);
+        }
+        self.read_other(table, declared, bytes)
+    }
+
+    /// A row of another version, or of none.
+    #[cold]
+    fn read_other<V: Row>(self, table: TableId, declared: &Declared, bytes: &[u8]) -> Result<V> {
+        let version = match self {
+            Self::Versioned(version) => version,
+            Self::Unversioned { open: false, .. } => return V::decode(bytes),
+            Self::Unversioned { fixed, open: true } => {
+                let body = bytes.split_at_checked(fixed).map(|(head, tail)| {
+                    let end = u32::try_from(tail.len()).unwrap_or(u32::MAX);
+                    [head, &end.to_le_bytes(), tail].concat()
+                });
+                // What is too short for its columns is so for its ends, too.
+                return V::decode(&body.unwrap_or_default());
+            }
+        };
+        let declared = declared.lock().unwrap_or_else(PoisonError::into_inner);
+        let spec = declared.get(&table);
+        let unknown = || Error::UnknownTable(format!("number {}", table.0));
+        let TableLayout::Schema(schema) = &spec.ok_or_else(unknown)?.layout else {
+            return Err(unknown());
+        };
+        let body = schema.rows.read(bytes)?;
+        if schema.rows.version() != version {
+            let name = spec.map_or_else(String::new, |spec| spec.name.clone());
+            return Err(Error::SchemaChanged(name));
+        }
+        V::decode(&body)
+    }
+}
+
+/// Bytes of the end of a column of variable size.
+const END_BYTES: usize = Places::<1>::END_BYTES;

@@ -1,0 +1,58 @@
+//! Rows of one column, which is the whole value.
+
+use super::{ColumnShape, Places, Row, Stored, Text};
+use crate::{Column, Result, Typed};
+use core::time::Duration;
+use std::net::IpAddr;
+use std::time::SystemTime;
+
+macro_rules! whole {
+    ($([$($generics:tt)*] $type:ty;)*) => {$(
+        impl<$($generics)*> Row for $type {
+            fn columns() -> Vec<Column> {
+                vec![Column::new("0", <$type>::column_type())]
+            }
+
+            #[inline]
+            fn encode(&self, body: &mut Vec<u8>) {
+                let places = const { Places::of([ColumnShape::of::<$type>()]) };
+                places.begin(body).put(places.place(0), self);
+            }
+
+            #[inline]
+            fn decode(body: &[u8]) -> Result<Self> {
+                let places = const { Places::of([ColumnShape::of::<$type>()]) };
+                places.read(body)?.get(places.place(0), "0")
+            }
+        }
+    )*};
+}
+whole! {
+    [] ();
+    [] u8;
+    [] u16;
+    [] u32;
+    [] u64;
+    [] u128;
+    [] i8;
+    [] i16;
+    [] i32;
+    [] i64;
+    [] i128;
+    [] f32;
+    [] f64;
+    [] bool;
+    [] char;
+    [] String;
+    [] Duration;
+    [] SystemTime;
+    [] IpAddr;
+    [const N: usize] Text<N>;
+    [T: Stored] Vec<T>;
+    [T: Stored] Option<T>;
+    [T: Stored, const N: usize] [T; N];
+    [A: Stored] (A,);
+    [A: Stored, B: Stored] (A, B);
+    [A: Stored, B: Stored, C: Stored] (A, B, C);
+    [A: Stored, B: Stored, C: Stored, D: Stored] (A, B, C, D);
+}
