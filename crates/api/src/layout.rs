@@ -45,7 +45,7 @@ pub enum TableLayout {
     /// It has a schema, and each row the version under which it was written.
     Schema(Arc<TableSchema>),
     /// It was created when catalogs said nothing of columns: the first opening as a table of
-    /// columns declares them ([`crate::Store::adopt_layout`]).
+    /// columns declares them ([`crate::Store::change_layout`]).
     Unknown,
 }
 

@@ -6,8 +6,8 @@
 
 use crate::error::{Error, Result};
 use crate::layout::{TableLayout, TableSchema};
-use crate::table::{IndexParts, KeyPart, PartType, SecondarySpec, Source, TableId};
-use chiliad_row::{BadRow, split, write_key};
+use crate::table::{ColumnPart, IndexParts, KeyPart, PartType, SecondarySpec, Source, TableId};
+use chiliad_row::{BadRow, Chain, split, write_key};
 use std::sync::Arc;
 
 /// The bytes that a key or a value must have for all parts of an index to lie within.
@@ -29,13 +29,31 @@ pub struct Secondary {
 /// How the key is made.
 enum Parts {
     Bytes { value_bytes_min: usize, key_bytes_min: usize },
-    Columns { schema: Arc<TableSchema>, places: Vec<Place> },
+    Columns(Chain<Keyed>),
+}
+
+/// A schema, with the places in it of the columns that are parts.
+struct Keyed {
+    schema: Arc<TableSchema>,
+    places: Vec<Place>,
 }
 
 /// A column as a part.
 struct Place {
     at: usize,
     descending: bool,
+}
+
+impl Keyed {
+    fn new(parts: &[ColumnPart], schema: &Arc<TableSchema>) -> Self {
+        let current = schema.rows.current();
+        let place = |part: &ColumnPart| {
+            let at = current.place_of_number(part.number)?;
+            Some(Place { at, descending: part.descending })
+        };
+        let places = parts.iter().filter_map(place).collect();
+        Self { schema: Arc::clone(schema), places }
+    }
 }
 
 impl Secondary {
@@ -45,15 +63,7 @@ impl Secondary {
     pub fn new(spec: SecondarySpec, table: TableId, layout: &TableLayout) -> Self {
         let parts = match (&spec.parts, layout) {
             (IndexParts::Columns(columns), TableLayout::Schema(schema)) => {
-                let current = schema.rows.current();
-                let place = |part: &crate::ColumnPart| {
-                    let at = current.place_of_number(part.number)?;
-                    Some(Place { at, descending: part.descending })
-                };
-                Parts::Columns {
-                    schema: Arc::clone(schema),
-                    places: columns.iter().filter_map(place).collect(),
-                }
+                Parts::Columns(Chain::new(Keyed::new(columns, schema)))
             }
             _ => Parts::Bytes {
                 value_bytes_min: reach(&spec, Source::Value),
@@ -61,6 +71,14 @@ impl Secondary {
             },
         };
         Self { spec, table, parts }
+    }
+
+    /// Has the index know rows of another version of the table's schema, before there are any
+    /// ([`crate::TableSpec::change_layout`]).
+    pub fn change_layout(&self, layout: &TableLayout) {
+        if let (Parts::Columns(keyed), TableLayout::Schema(schema)) = (&self.parts, layout) {
+            keyed.push(Keyed::new(self.spec.parts.columns(), schema));
+        }
     }
 
     /// Whether all parts of a row lie within it and have an order.
@@ -80,9 +98,7 @@ impl Secondary {
                 }
                 Ok(())
             }
-            Parts::Columns { schema, places } => {
-                Ok(put_columns(schema, places, value, &mut Vec::new())?)
-            }
+            Parts::Columns(keyed) => Ok(keyed.newest().put(value, &mut Vec::new())?),
         }
     }
 
@@ -97,12 +113,14 @@ impl Secondary {
                     part.source == Source::Key || before[range.clone()] == after[range]
                 })
             }
-            Parts::Columns { schema, places } => same_cells(schema, places, before, after)
-                .unwrap_or_else(|_| {
+            Parts::Columns(keyed) => {
+                let newest = keyed.newest();
+                newest.same_cells(before, after).unwrap_or_else(|_| {
                     let (mut one, mut other) = (Vec::new(), Vec::new());
-                    let first = put_columns(schema, places, before, &mut one);
-                    first == put_columns(schema, places, after, &mut other) && one == other
-                }),
+                    let first = newest.put(before, &mut one);
+                    first == newest.put(after, &mut other) && one == other
+                })
+            }
         }
     }
 
@@ -119,8 +137,8 @@ impl Secondary {
                     }
                 }
             }
-            Parts::Columns { schema, places } => {
-                let put = put_columns(schema, places, value, out);
+            Parts::Columns(keyed) => {
+                let put = keyed.newest().put(value, out);
                 debug_assert!(put.is_ok(), "the row was checked: {put:?}");
             }
         }
@@ -130,47 +148,39 @@ impl Secondary {
     }
 }
 
-/// Whether the columns have the same bytes in two rows of the current version; an error where a row is none.
-fn same_cells(
-    schema: &TableSchema,
-    places: &[Place],
-    before: &[u8],
-    after: &[u8],
-) -> core::result::Result<bool, BadRow> {
-    let current = schema.rows.version();
-    let ((was, before), (is, after)) = (split(before)?, split(after)?);
-    if was != current || is != current {
-        return Err(BadRow::UnknownVersion(was));
-    }
-    let format = schema.rows.current().format();
-    for place in places {
-        if format.cell(before, place.at)? != format.cell(after, place.at)? {
-            return Ok(false);
+impl Keyed {
+    /// Whether the columns have the same bytes in two rows of the current version; an error where a row is none.
+    fn same_cells(&self, before: &[u8], after: &[u8]) -> core::result::Result<bool, BadRow> {
+        let rows = &self.schema.rows;
+        let ((was, before), (is, after)) = (split(before)?, split(after)?);
+        if was != rows.version() || is != rows.version() {
+            return Err(BadRow::UnknownVersion(was));
         }
+        let format = rows.current().format();
+        for place in &self.places {
+            if format.cell(before, place.at)? != format.cell(after, place.at)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
-    Ok(true)
-}
 
-/// Appends the keys of a row's columns, as the current version has them.
-fn put_columns(
-    schema: &TableSchema,
-    places: &[Place],
-    row: &[u8],
-    out: &mut Vec<u8>,
-) -> core::result::Result<(), BadRow> {
-    let body = schema.rows.read(row)?;
-    let current = schema.rows.current();
-    for place in places {
-        let column = &current.columns()[place.at];
-        let start = out.len();
-        let cell = current.format().cell(&body, place.at)?;
-        write_key(&column.column_type, cell, out)
-            .map_err(|bad| BadRow::Column { column: column.name.clone(), bad })?;
-        if place.descending {
-            out[start..].iter_mut().for_each(|byte| *byte = !*byte);
+    /// Appends the keys of a row's columns, as the current version has them.
+    fn put(&self, row: &[u8], out: &mut Vec<u8>) -> core::result::Result<(), BadRow> {
+        let body = self.schema.rows.read(row)?;
+        let current = self.schema.rows.current();
+        for place in &self.places {
+            let column = &current.columns()[place.at];
+            let start = out.len();
+            let cell = current.format().cell(&body, place.at)?;
+            write_key(&column.column_type, cell, out)
+                .map_err(|bad| BadRow::Column { column: column.name.clone(), bad })?;
+            if place.descending {
+                out[start..].iter_mut().for_each(|byte| *byte = !*byte);
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 fn encode_part(part: &KeyPart, field: &[u8], out: &mut Vec<u8>) {
@@ -193,7 +203,6 @@ fn encode_part(part: &KeyPart, field: &[u8], out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ColumnPart;
     use chiliad_row::{History, Schema, SchemaChange, SchemaColumn, Value, with_version};
 
     fn row(schema: &TableSchema, version: u16, values: &[Value]) -> Vec<u8> {

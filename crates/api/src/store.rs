@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::info::Info;
-use crate::layout::Layout;
+use crate::layout::TableLayout;
 use crate::report::{Checkpointed, Copied, Recovered};
 use crate::session::Session;
 use crate::stats::Stats;
@@ -25,13 +25,14 @@ pub trait Store<M: Machine> {
     /// [`Error::OutOfMemory`]; [`Error::LogFailed`], [`Error::OpenedReadOnly`].
     fn create_table(&self, spec: TableSpec) -> Result<TableId>;
 
-    /// Declares the columns of a table of which none are known, as it is opened for the first time as a
-    /// table of columns. From then on they are those it has.
+    /// Gives a table another layout, as [`TableSpec::change_layout`] allows: columns to a table of which none are
+    /// known, as it is opened for the first time as a table of columns; one more version to its schema. The catalog
+    /// keeps it before rows are written by it.
     ///
     /// # Errors
-    /// [`Error::UnknownTable`]; [`Error::InvalidOption`] for a table whose columns are known, and for
-    /// columns that no table can have; [`Error::LogFailed`], [`Error::OpenedReadOnly`].
-    fn adopt_layout(&self, table: TableId, layout: Layout) -> Result<()>;
+    /// [`Error::UnknownTable`]; those of [`TableSpec::change_layout`]; [`Error::LogFailed`],
+    /// [`Error::OpenedReadOnly`].
+    fn change_layout(&self, table: TableId, layout: TableLayout) -> Result<()>;
 
     /// Ends the loading of a table that is declared read-only.
     ///

@@ -1,7 +1,7 @@
 //! Refuses declarations that no table can have.
 
 use crate::error::{Error, Result};
-use crate::layout::{Column, Layout, TableLayout};
+use crate::layout::{Column, Layout, TableLayout, TableSchema};
 use crate::table::{ColumnPart, IndexParts, KeyPart, PartType, TableSpec};
 
 impl TableSpec {
@@ -30,6 +30,51 @@ impl TableSpec {
                 Error::InvalidOption(what)
             })?;
         }
+        Ok(())
+    }
+}
+
+impl TableSpec {
+    /// Gives the table another layout: columns, where none are known; a schema with the versions that it has and more.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] for any other change; for a column of an index that goes or gets another type, which
+    /// would give its rows other keys; and for columns that no table can have.
+    pub fn change_layout(&mut self, layout: TableLayout) -> Result<()> {
+        let refuse = |what: String| Err(Error::InvalidOption(what));
+        match (&self.layout, &layout) {
+            (TableLayout::Unknown, TableLayout::Columns(_)) => {}
+            (TableLayout::Unknown | TableLayout::Columns(_), _) => {
+                let what = "its columns are known, and are not declared again";
+                return refuse(format!("table {}: {what}", self.name));
+            }
+            (TableLayout::Schema(had), TableLayout::Schema(has)) => {
+                let goes_on = has.rows.versions().starts_with(had.rows.versions());
+                if has.key != had.key || !goes_on {
+                    let what = "a schema keeps its key and the versions that it had";
+                    return refuse(format!("table {}: {what}", self.name));
+                }
+                let type_of = |schema: &TableSchema, number| {
+                    let current = schema.rows.current();
+                    let at = current.place_of_number(number)?;
+                    Some(current.columns()[at].column_type.clone())
+                };
+                for index in &self.secondary {
+                    for part in index.parts.columns() {
+                        if type_of(had, part.number) != type_of(has, part.number) {
+                            return refuse(format!(
+                                "index {} of table {}: its column {} goes or gets another type; drop the index first",
+                                index.name, self.name, part.number
+                            ));
+                        }
+                    }
+                }
+            }
+            _ => return refuse(format!("table {}: it was created for bytes", self.name)),
+        }
+        let changed = Self { layout, ..self.clone() };
+        changed.validate()?;
+        *self = changed;
         Ok(())
     }
 }

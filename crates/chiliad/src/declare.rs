@@ -5,8 +5,10 @@ use crate::raw::{
     ColumnPart, IndexParts, KeyPart, PartType, SecondarySpec, Source, TableLayout, TableSpec,
 };
 use crate::{Column, ColumnType, Error, Key, Layout, Result, Row};
+use chiliad_api::SchemaError;
 use chiliad_api::TableSchema;
-use chiliad_api::row::{History, Schema, SchemaColumn};
+use chiliad_api::row::{History, Schema, SchemaChange, SchemaColumn, Value, ValueSource};
+use std::sync::Arc;
 
 /// The schema of a new table of such keys and rows.
 pub(crate) fn schema<K: Key, V: Row>() -> Result<TableSchema> {
@@ -20,6 +22,45 @@ pub(crate) fn schema<K: Key, V: Row>() -> Result<TableSchema> {
         }
     }
     Ok(TableSchema { key: K::columns(), rows: History::new(Schema::new(columns)?) })
+}
+
+/// The layout of a table that `V` opens with more columns than it has, each of which has a default; `None` where there are
+/// no more, and where the types differ otherwise, too.
+pub(crate) fn grown<V: Row>(schema: &TableSchema, layout: &Layout) -> Result<Option<TableLayout>> {
+    let current = schema.rows.current();
+    let stored = |column: &Column| {
+        let known = current.columns().iter();
+        known
+            .map(|it| (&it.name, &it.column_type))
+            .any(|it| it == (&column.name, &column.column_type))
+    };
+    let kept: Vec<&str> =
+        layout.row.iter().filter(|it| stored(it)).map(|it| it.name.as_str()).collect();
+    // Columns that are missing, moved or of another type are told as they are.
+    if kept.len() == layout.row.len() || !current.columns().iter().map(|it| &it.name).eq(kept) {
+        return Ok(None);
+    }
+    let defaults = V::defaults();
+    let mut changes = Vec::new();
+    for (place, column) in layout.row.iter().enumerate().filter(|(_, column)| !stored(column)) {
+        let Some((_, bytes)) = defaults.iter().find(|(at, _)| *at == place) else {
+            return Ok(None);
+        };
+        let (name, column_type) = (column.name.clone(), column.column_type.clone());
+        let default = Value::decode(&column_type, &mut ValueSource::new(bytes));
+        let bad = |bad| SchemaError::Default { column: name.clone(), bad };
+        let default = Some(default.map_err(bad)?);
+        changes.push(SchemaChange::Add { name: name.clone(), column_type, default });
+        changes.push(SchemaChange::Move { name, place });
+    }
+    changed(schema, &changes).map(Some)
+}
+
+/// The layout of a table after these changes.
+pub(crate) fn changed(schema: &TableSchema, changes: &[SchemaChange]) -> Result<TableLayout> {
+    let TableSchema { key, mut rows } = schema.clone();
+    rows.change(changes)?;
+    Ok(TableLayout::Schema(Arc::new(TableSchema { key, rows })))
 }
 
 /// The form of the rows of a table that is opened as `layout`.

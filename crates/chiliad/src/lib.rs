@@ -69,6 +69,7 @@ mod backoff;
 mod batch;
 mod cache;
 mod cancel;
+mod change_schema;
 mod clock;
 mod column;
 mod copy_destination;

@@ -69,6 +69,37 @@ impl Database {
     /// # Ok::<(), chiliad::Error>(())
     /// ```
     ///
+    /// A type that has gained columns with a default (`#[row(default)]`, `#[row(default = expression)]`) opens the table
+    /// all the same. The table's schema gets one more version, and no row is rewritten: rows of earlier versions have the
+    /// default that is stated then, for good. Handles of the type before are refused from then on
+    /// ([`Error::SchemaChanged`]) where they meet a row that is newer than they are.
+    ///
+    /// ```
+    /// # use chiliad::{Database, Row, Table};
+    /// #[derive(Row)]
+    /// struct PersonOfRelease1 {
+    ///     name: String,
+    /// }
+    ///
+    /// #[derive(Row, Debug, PartialEq)]
+    /// struct Person {
+    ///     name: String,
+    ///     #[row(default = 18)]
+    ///     age: u8,
+    /// }
+    ///
+    /// # let db = Database::in_memory()?;
+    /// let people: Table<u64, PersonOfRelease1> = db.create_table("people")?;
+    /// db.run(|tx| tx.insert(&people, &1, &PersonOfRelease1 { name: "ann".into() }))?;
+    ///
+    /// let people: Table<u64, Person> = db.table("people")?;
+    /// let ann = db.run(|tx| tx.get(&people, &1))?;
+    /// assert_eq!(ann, Some(Person { name: "ann".into(), age: 18 }));
+    /// # Ok::<(), chiliad::Error>(())
+    /// ```
+    ///
+    /// [`Database::change_schema`] makes other changes.
+    ///
     /// A table of bytes ([`Database::create_table_raw`] without columns) is not opened so. Of tables in
     /// a directory written before columns were kept, the first opening declares the columns, and the
     /// catalog keeps them from then on; nothing tells whether they are those that the rows were
@@ -80,20 +111,29 @@ impl Database {
         let layout = Table::<K, V>::layout();
         // Held throughout, so that of two threads that would declare the columns one does.
         let mut declared = self.declared();
-        let (id, spec) = by_name(&declared, name)?;
-        let form = declare::form(spec, &layout)?;
-        if let Some(differs) = spec.differs(&layout, &declare::indexes::<V>(spec, &layout)) {
+        let (id, stored) = by_name(&declared, name)?;
+        let mut spec = stored.clone();
+        let adopted = match &spec.layout {
+            TableLayout::Unknown => Some(TableLayout::Columns(layout.clone())),
+            TableLayout::Schema(schema) => declare::grown::<V>(schema, &layout)?,
+            TableLayout::Columns(_) | TableLayout::Bytes => None,
+        };
+        if let Some(layout) = &adopted {
+            spec.layout = layout.clone();
+        }
+        let form = declare::form(&spec, &layout)?;
+        // Of a table whose columns are not known, it is the indexes that may differ.
+        let compared = if stored.layout == TableLayout::Unknown { stored } else { &spec };
+        if let Some(differs) = compared.differs(&layout, &declare::indexes::<V>(&spec, &layout)) {
             return Err(Error::LayoutDiffers(Box::new(differs)));
         }
-        if spec.layout == TableLayout::Unknown {
-            match self.shared.engine.adopt_layout(id, layout.clone()) {
+        if let Some(layout) = adopted {
+            match self.shared.engine.change_layout(id, layout) {
                 // Kept for this opening where nothing can be written.
                 Ok(()) | Err(Error::OpenedReadOnly | Error::LogFailed(_)) => {}
                 Err(error) => return Err(error),
             }
-            if let Some(spec) = declared.get_mut(&id) {
-                spec.layout = TableLayout::Columns(layout);
-            }
+            declared.insert(id, spec);
         }
         Ok(Table::new(id, self.shared.rules.database, form))
     }
@@ -263,6 +303,18 @@ impl Database {
             *declared = self.shared.engine.tables().into_iter().collect();
         }
         declared
+    }
+}
+
+impl Database {
+    /// The declarations, held, and the number of a table.
+    pub(crate) fn declared_table(
+        &self,
+        name: &str,
+    ) -> Result<(MutexGuard<'_, HashMap<TableId, TableSpec>>, TableId)> {
+        let declared = self.declared();
+        let (id, _) = by_name(&declared, name)?;
+        Ok((declared, id))
     }
 }
 

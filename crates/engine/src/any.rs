@@ -8,8 +8,8 @@ use crate::options::Options;
 use crate::scheme::SchemeName;
 use crate::scheme::names::{NativeScheme, UnderNativeScheme, UnderScheme, under, under_native};
 use chiliad_api::{
-    Checkpointed, Copied, Error, Host, Info, Layout, LogTask, NativeSession, NativeStore,
-    OpenedNatively, OpenedOn, OpenedStore, Result, Session, Stats, Store, TableId, TableSpec,
+    Checkpointed, Copied, Error, Host, Info, LogTask, NativeSession, NativeStore, OpenedNatively,
+    OpenedOn, OpenedStore, Result, Session, Stats, Store, TableId, TableLayout, TableSpec,
 };
 use chiliad_log::Stepped;
 use chiliad_machine::disk::Disk;
@@ -122,8 +122,8 @@ impl<M: Machine, S: Scheme<M>> Store<M> for Database<M, S> {
         Self::create_table(self, spec)
     }
 
-    fn adopt_layout(&self, table: TableId, layout: Layout) -> Result<()> {
-        Self::adopt_layout(self, table, layout)
+    fn change_layout(&self, table: TableId, layout: TableLayout) -> Result<()> {
+        Self::change_layout(self, table, layout)
     }
 
     fn seal(&self, name: &str) -> Result<()> {

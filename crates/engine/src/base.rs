@@ -8,7 +8,7 @@ use crate::durable::{Durable, Turn};
 use crate::epoch::Epochs;
 use crate::options::Options;
 use crate::tables::catalog::Catalog;
-use chiliad_api::{Error, Hold, Layout, Result, Stats, TableId, TableLayout, TableSpec, Tally};
+use chiliad_api::{Error, Hold, Result, Stats, TableId, TableLayout, TableSpec, Tally};
 use chiliad_machine::{Latch, Machine, Ordering, Shared, Word};
 use chiliad_storage::Heap;
 use std::sync::Arc;
@@ -57,19 +57,19 @@ impl<M: Machine> Base<'_, M> {
         Ok(self.catalog.publish(made))
     }
 
-    /// As [`crate::Database::adopt_layout`].
-    pub fn adopt_layout(&self, table: TableId, layout: Layout) -> Result<()> {
+    /// As [`crate::Database::change_layout`].
+    pub fn change_layout(&self, table: TableId, layout: TableLayout) -> Result<()> {
         if self.options.read_only {
             return Err(Error::OpenedReadOnly);
         }
         let _turn = self.declaring.take();
-        let blob = self.catalog.blob_adopting(table, &layout)?;
+        let blob = self.catalog.blob_changing(table, &layout)?;
         if let Some(durable) = self.durable {
             let _turn = durable.changing.take();
             durable.check()?;
             durable.change_catalog(&blob)?;
         }
-        self.catalog.adopt(table, layout);
+        self.catalog.change_layout(table, layout);
         Ok(())
     }
 

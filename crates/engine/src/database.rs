@@ -7,7 +7,7 @@ use crate::shared::Inner;
 use crate::tables::catalog::Catalog;
 use crate::tables::dropped::portion;
 use crate::worker::Worker;
-use chiliad_api::{Error, Layout, Result, Session, Stats, TableId, TableSpec};
+use chiliad_api::{Error, Result, Session, Stats, TableId, TableLayout, TableSpec};
 use chiliad_machine::Machine;
 use std::sync::Arc;
 
@@ -60,14 +60,13 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         self.inner.base().create_table(spec)
     }
 
-    /// Declares the columns of a table of which none are known ([`chiliad_api::TableLayout::Unknown`]), as it is
-    /// opened for the first time as a table of columns. From then on they are those it has.
+    /// Gives a table another layout, as [`TableSpec::change_layout`] allows.
     ///
     /// # Errors
-    /// [`Error::UnknownTable`]; [`Error::InvalidOption`] for a table whose columns are known, and for
-    /// columns that no table can have; [`Error::LogFailed`], [`Error::OpenedReadOnly`].
-    pub fn adopt_layout(&self, table: TableId, layout: Layout) -> Result<()> {
-        self.inner.base().adopt_layout(table, layout)
+    /// [`Error::UnknownTable`]; those of [`TableSpec::change_layout`]; [`Error::LogFailed`],
+    /// [`Error::OpenedReadOnly`].
+    pub fn change_layout(&self, table: TableId, layout: TableLayout) -> Result<()> {
+        self.inner.base().change_layout(table, layout)
     }
 
     /// Ends the loading of a table that is declared read-only: from now on nothing changes in it, and

@@ -2,7 +2,7 @@
 
 use chiliad_api::catalog::{Blob, TABLE_NUMBERS_MAX};
 use chiliad_api::{
-    Error, Layout, Result, Secondary, SecondarySpec, TableId, TableLayout, TableSpec, Writes,
+    Error, Result, Secondary, SecondarySpec, TableId, TableLayout, TableSpec, Writes,
 };
 use chiliad_log::codec::{Decoder, put_blob};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub enum Change {
     Create(TableSpec),
     Drop(String),
     Seal(String),
-    Adopt(TableId, Layout),
+    Layout(TableId, TableLayout),
 }
 
 impl Catalog {
@@ -73,7 +73,7 @@ impl Catalog {
             Change::Create(spec) => self.create(spec),
             Change::Drop(name) => self.drop_table(&name),
             Change::Seal(name) => self.seal(&name),
-            Change::Adopt(id, layout) => self.adopt(id, layout),
+            Change::Layout(id, layout) => self.redeclare(id, |spec| spec.change_layout(layout)),
         }
     }
 
@@ -135,18 +135,6 @@ impl Catalog {
         })
     }
 
-    fn adopt(&mut self, id: TableId, layout: Layout) -> Result<TableId> {
-        self.redeclare(id, |spec| {
-            if spec.layout != TableLayout::Unknown {
-                let what = format!("table {}: its columns are known", spec.name);
-                return Err(Error::InvalidOption(what));
-            }
-            layout.validate(&spec.name)?;
-            spec.layout = TableLayout::Columns(layout);
-            Ok(())
-        })
-    }
-
     fn redeclare(
         &mut self,
         id: TableId,
@@ -186,10 +174,11 @@ impl Change {
                 out.push(2);
                 put_blob(&mut out, name.as_bytes());
             }
-            Self::Adopt(id, layout) => {
+            Self::Layout(id, layout) => {
                 out.push(3);
                 out.extend(id.0.to_le_bytes());
-                out.extend(declared(TableSpec::ordered("t").with_layout(layout.clone())));
+                let layout = layout.clone();
+                out.extend(declared(TableSpec { layout, ..TableSpec::ordered("t") }));
             }
         }
         out
@@ -207,8 +196,7 @@ impl Change {
             3 => {
                 let id = TableId(from.u32()?);
                 let spec = take_spec(from.bytes(from.left())?)?;
-                let TableLayout::Columns(layout) = spec.layout else { return None };
-                Self::Adopt(id, layout)
+                Self::Layout(id, spec.layout)
             }
             _ => return None,
         };
@@ -241,7 +229,7 @@ fn take_spec(bytes: &[u8]) -> Option<TableSpec> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chiliad_api::Column;
+    use chiliad_api::{Column, Layout};
 
     #[test]
     fn changes_come_back() {
@@ -252,7 +240,7 @@ mod tests {
             Change::Create(spec),
             Change::Drop("h".into()),
             Change::Seal("h".into()),
-            Change::Adopt(TableId(3), layout),
+            Change::Layout(TableId(3), TableLayout::Columns(layout)),
         ] {
             let bytes = change.encode(9);
             assert_eq!(Change::decode(&bytes), Some((9, change)));

@@ -4,8 +4,8 @@ use crate::audit::compare;
 use crate::options::{INFO, Level, ServerOptions};
 use crate::store::Hyder;
 use chiliad_api::{
-    Error, Info, Isolation, Layout, NativeSession, NativeStore, Result, Session, Stats, Store,
-    TableId, TableSpec,
+    Error, Info, Isolation, NativeSession, NativeStore, Result, Session, Stats, Store, TableId,
+    TableLayout, TableSpec,
 };
 use chiliad_machine::shared_log::SharedLog;
 use chiliad_machine::{Interleaved, Machine, Ordering, Shared, Word};
@@ -150,8 +150,8 @@ impl<M: Machine> Store<M> for Cluster<M> {
         self.together(|server| server.create_table(spec))
     }
 
-    fn adopt_layout(&self, table: TableId, layout: Layout) -> Result<()> {
-        self.together(|server| server.adopt_layout(table, layout))
+    fn change_layout(&self, table: TableId, layout: TableLayout) -> Result<()> {
+        self.together(|server| server.change_layout(table, layout))
     }
 
     fn seal(&self, name: &str) -> Result<()> {

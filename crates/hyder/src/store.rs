@@ -7,8 +7,8 @@ use crate::oracle::Oracle;
 use crate::server::{Server, SharedServer};
 use crate::session::HyderSession;
 use chiliad_api::{
-    Checkpointed, Error, Host, Info, Layout, LogTask, NativeSession, NativeStore, Result, Session,
-    Stats, Stepped, Store, TableId, TableSpec, Tally,
+    Checkpointed, Error, Host, Info, LogTask, NativeSession, NativeStore, Result, Session, Stats,
+    Stepped, Store, TableId, TableLayout, TableSpec, Tally,
 };
 use chiliad_machine::disk::Disk;
 use chiliad_machine::shared_log::{Position, SharedLog};
@@ -121,8 +121,8 @@ impl<M: Machine> Store<M> for Hyder<M> {
         self.0.change(&Change::Create(spec))
     }
 
-    fn adopt_layout(&self, table: TableId, layout: Layout) -> Result<()> {
-        self.0.change(&Change::Adopt(table, layout)).map(|_| ())
+    fn change_layout(&self, table: TableId, layout: TableLayout) -> Result<()> {
+        self.0.change(&Change::Layout(table, layout)).map(|_| ())
     }
 
     fn seal(&self, name: &str) -> Result<()> {

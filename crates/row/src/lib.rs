@@ -14,6 +14,7 @@
 //! | keys: bytes that compare as their values do | `key`, `order` |
 #![forbid(unsafe_code)]
 
+mod chain;
 mod change;
 mod column_type;
 mod error;
@@ -26,6 +27,7 @@ mod source;
 mod upgrade;
 mod value;
 
+pub use chain::Chain;
 pub use change::SchemaChange;
 pub use column_type::{ColumnType, DEPTH_MAX, Fields, Member, NoColumnType, Variant, is_name};
 pub use error::{BadRow, BadValue, SchemaError};

@@ -7,8 +7,8 @@ use crate::table::{State, Table};
 use crate::tasks::Bodies;
 use crate::view::View;
 use chiliad_api::{
-    Error, Info, Isolation, Layout, Result, Secondary, Session, Stats, Store, TableId, TableSpec,
-    Writes,
+    Error, Info, Isolation, Result, Secondary, Session, Stats, Store, TableId, TableLayout,
+    TableSpec, Writes,
 };
 use chiliad_machine::Machine;
 use core::time::Duration;
@@ -128,7 +128,7 @@ impl<M: Machine> Store<M> for Swarm<M> {
         Err(Error::InvalidOption(format!("no more than {} tables", crate::table::TABLES_MAX)))
     }
 
-    fn adopt_layout(&self, table: TableId, _layout: Layout) -> Result<()> {
+    fn change_layout(&self, table: TableId, _layout: TableLayout) -> Result<()> {
         let known =
             self.0.tables.get(table.0).ok_or_else(|| Error::UnknownTable(table.0.to_string()));
         let name = &known?.spec.name;

@@ -12,7 +12,9 @@ mod text;
 mod times;
 mod whole;
 
-pub use chiliad_api::row::{BadValue, Fields, Member, Value, ValueSource, Variant};
+pub use chiliad_api::row::{
+    BadRow, BadValue, Fields, Member, SchemaChange, SchemaError, Value, ValueSource, Variant,
+};
 pub use field::Field;
 pub use places::{BodyReader, BodyWriter, ColumnShape, Places};
 pub use stored::{Stored, sum_bytes};

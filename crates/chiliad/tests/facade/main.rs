@@ -21,6 +21,7 @@ mod promises;
 mod queue;
 mod refused_directories;
 mod running;
+mod schemas;
 mod snapshots;
 mod threads;
 mod typed;

@@ -5,8 +5,8 @@ use crate::session::ToySession;
 use crate::tables::Tables;
 use crate::turn::{Limits, Turn};
 use chiliad_api::{
-    Info, Isolation, Layout, NativeSession, NativeStore, OpenedNatively, OpenedOn, OpenedStore,
-    Result, Session, Stats, Store, TableId, TableSpec,
+    Info, Isolation, NativeSession, NativeStore, OpenedNatively, OpenedOn, OpenedStore, Result,
+    Session, Stats, Store, TableId, TableLayout, TableSpec,
 };
 use chiliad_machine::{Interleaved, Machine, Ordering, Shared, Word};
 use core::time::Duration;
@@ -117,8 +117,8 @@ impl<M: Machine> Store<M> for Toy<M> {
         self.with(|tables| tables.create(spec))
     }
 
-    fn adopt_layout(&self, table: TableId, layout: Layout) -> Result<()> {
-        self.with(|tables| tables.adopt(table, layout))
+    fn change_layout(&self, table: TableId, layout: TableLayout) -> Result<()> {
+        self.with(|tables| tables.change_layout(table, layout))
     }
 
     fn seal(&self, name: &str) -> Result<()> {

@@ -132,16 +132,10 @@ impl Tables {
         Ok(())
     }
 
-    pub fn adopt(&mut self, id: TableId, layout: Layout) -> Result<()> {
-        let spec = &mut self.get_mut(id)?.spec;
-        if spec.layout != TableLayout::Unknown {
-            return Err(Error::InvalidOption(format!(
-                "table {}: its columns are known",
-                spec.name
-            )));
-        }
-        layout.validate(&spec.name)?;
-        spec.layout = TableLayout::Columns(layout);
+    pub fn change_layout(&mut self, id: TableId, layout: TableLayout) -> Result<()> {
+        let table = self.get_mut(id)?;
+        table.spec.change_layout(layout.clone())?;
+        table.indexes.iter().for_each(|index| index.change_layout(&layout));
         Ok(())
     }
 

@@ -14,9 +14,7 @@ use crate::tables::dropped::{DroppedTables, pin_catalog_version};
 use crate::tables::seal::Seal;
 use crate::tables::table::{Entry, Table};
 use chiliad_api::stamp::TombstoneStamps;
-use chiliad_api::{
-    Error, IndexKind, Layout, Result, Secondary, TableId, TableLayout, TableSpec, Writes,
-};
+use chiliad_api::{Error, IndexKind, Result, Secondary, TableId, TableLayout, TableSpec, Writes};
 use chiliad_machine::{Latch, Machine, Ordering, Shared, Word};
 use chiliad_storage::{HashIndex, Heap, Index, LocalHeap, OrderedIndex, Slot};
 use std::sync::Arc;
@@ -162,25 +160,23 @@ impl<M: Machine> Catalog<M> {
         blob
     }
 
-    /// The blob of this catalog with the columns of a table of which none are known.
-    pub fn blob_adopting(&self, id: TableId, layout: &Layout) -> Result<Blob> {
+    /// The blob of this catalog with another layout of a table.
+    pub fn blob_changing(&self, id: TableId, layout: &TableLayout) -> Result<Blob> {
         let mut blob = self.blob();
         let table = blob.tables.iter_mut().find(|(number, _)| *number == id.0);
         let (_, spec) = table.ok_or_else(|| Error::UnknownTable(format!("number {}", id.0)))?;
-        if spec.layout != TableLayout::Unknown {
-            let what = "its columns are known, and are not declared again";
-            return Err(Error::InvalidOption(format!("table {}: {what}", spec.name)));
-        }
-        spec.layout = TableLayout::Columns(layout.clone());
-        spec.validate()?;
+        spec.change_layout(layout.clone())?;
         Ok(blob)
     }
 
-    /// Gives a table the columns that [`Catalog::blob_adopting`] has accepted.
-    pub fn adopt(&self, id: TableId, layout: Layout) {
+    /// Gives a table the layout that [`Catalog::blob_changing`] has accepted. The caller holds the declaring turn.
+    pub fn change_layout(&self, id: TableId, layout: TableLayout) {
         if let Some(place) = self.tables.lock().get_mut(id.0 as usize) {
             debug_assert!(place.table.is_some(), "its declaration was found");
-            place.layout = TableLayout::Columns(layout);
+            // Whoever writes a row of the new version has seen it declared, which is after this.
+            let indexes = place.table.iter().flat_map(|table| &table.secondary);
+            indexes.for_each(|index| index.change_layout(&layout));
+            place.layout = layout;
         }
     }
 
