@@ -8,7 +8,7 @@ use super::canvas::{Area, Drawn, INK, Look, WIDTH};
 use super::describe::{Figure, Kind, Metric, Panel, Scale};
 use super::legend;
 use super::measured::{Curve, Dot, Lines, Shares, curves, curves_at, shares};
-use super::numbers::short;
+use super::quantity;
 use crate::result::PARTS;
 use crate::spec::Price;
 use chiliad_host::Stop;
@@ -309,7 +309,8 @@ fn bars(area: &Area<'_>, content: &Content<'_>) -> Drawn {
         }
         let style = ("sans-serif", 14).into_font().color(&INK);
         let style = style.pos(Pos::new(HPos::Left, VPos::Center));
-        area.draw(&Text::new(short(dot.mid), (place(dot.high) + 8, top + 12), style))?;
+        let value = quantity::text(content.panel.metric, dot.mid);
+        area.draw(&Text::new(value, (place(dot.high) + 8, top + 12), style))?;
     }
     Ok(())
 }

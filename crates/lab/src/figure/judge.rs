@@ -606,7 +606,10 @@ fn from_to(dots: &[&Dot]) -> String {
 }
 
 fn listed(dots: &[&Dot]) -> String {
-    let each = dots.iter().map(|dot| format!("{} at {}", short(dot.mid), dot.label));
+    let each = dots.iter().map(|dot| match dot.label.as_str() {
+        "" => short(dot.mid),
+        label => format!("{} at {label}", short(dot.mid)),
+    });
     each.collect::<Vec<_>>().join(", ")
 }
 

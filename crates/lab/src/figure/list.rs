@@ -16,10 +16,12 @@ pub fn list(parse: Parse<'_>) -> Result<String, Stop> {
 
 /// The table of these figures on a computer of so many cores.
 pub fn table(figures: &[Figure], cores: usize, parse: Parse<'_>) -> String {
+    let longest = figures.iter().map(|figure| figure.section.len()).max().unwrap_or(0);
+    let wide = longest.max("section".len()) + 2;
     let row = |out: &mut String, cells: [&str; 7]| {
         let [id, figure, section, machine, minutes, quick, title] = cells;
         let line = format!(
-            "{id:<17}{figure:<13}{section:<10}{machine:<11}{minutes:>8}{quick:>8}  {title}"
+            "{id:<17}{figure:<13}{section:<wide$}{machine:<11}{minutes:>8}{quick:>8}  {title}"
         );
         out.push_str(line.trim_end());
         out.push('\n');

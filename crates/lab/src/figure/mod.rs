@@ -23,6 +23,7 @@ mod numbers;
 mod page;
 mod place;
 mod progress;
+mod quantity;
 mod run;
 mod runner;
 mod session;

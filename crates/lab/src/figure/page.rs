@@ -1,13 +1,14 @@
 //! One page for one run: everything in it, no script, no network.
 
 use super::claims::Claim;
-use super::describe::{Figure, Kind, Metric, Source};
+use super::describe::{Figure, Kind, Source};
 use super::done::{Done, count};
 use super::grid::Grid;
 use super::judge::{Judged, Verdict};
 use super::measured::{curves, lines};
-use super::numbers::{minutes, short};
+use super::numbers::minutes;
 use super::place::MARK;
+use super::quantity;
 use crate::BUILD;
 use chiliad_host::computer;
 use std::fmt::Write;
@@ -287,11 +288,7 @@ fn numbers(out: &mut String, done: &Done<'_>) {
             out,
             "<table class=\"numbers\">\n<thead><tr><th scope=\"col\">System</th>\
              <th scope=\"col\">{}</th><th scope=\"col\">Notes</th></tr></thead>\n<tbody>",
-            if panel.metric == Metric::ThroughputPerCore {
-                "Per second and core"
-            } else {
-                "Per second"
-            }
+            quantity::heading(panel.metric)
         );
         for curve in curves(done.figure, panel, &done.lines) {
             let Some(dot) = curve.dots.first() else { continue };
@@ -301,7 +298,7 @@ fn numbers(out: &mut String, done: &Done<'_>) {
                 out,
                 "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td></tr>",
                 escaped(&curve.name),
-                short(dot.mid),
+                quantity::text(panel.metric, dot.mid),
                 escaped(note)
             );
         }
