@@ -25,8 +25,8 @@
 //! It says nothing of columns: those of its tables are unknown. Version 2 has no schemas and no indexes of columns.
 
 use crate::{
-    Column, ColumnPart, IndexKind, IndexParts, KeyPart, Layout, PartType, SecondarySpec, Source,
-    TableLayout, TableSchema, TableSpec, Writes,
+    Column, ColumnPart, IndexKind, IndexParts, KeyPart, Layout, PartType, Placement, SecondarySpec,
+    Source, TableLayout, TableSchema, TableSpec, Writes,
 };
 use chiliad_log::codec::{Decoder, put_blob};
 use chiliad_log::entry;
@@ -165,8 +165,17 @@ fn take_table(from: &mut Decoder<'_>) -> Option<TableSpec> {
     for _ in 0..from.u32()? {
         secondary.push(take_index(from)?);
     }
-    let layout = TableLayout::Unknown;
-    Some(TableSpec { name, index, rows_expected, secondary, present_only, writes, layout })
+    let (placement, layout) = (Placement::default(), TableLayout::Unknown);
+    Some(TableSpec {
+        name,
+        index,
+        rows_expected,
+        secondary,
+        present_only,
+        writes,
+        placement,
+        layout,
+    })
 }
 
 fn put_layout(out: &mut Vec<u8>, layout: &TableLayout) {

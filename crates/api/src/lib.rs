@@ -62,7 +62,7 @@ pub use store::{
     LogTask, NativeSession, NativeStore, OpenedNatively, OpenedOn, OpenedStore, Store,
 };
 pub use table::{
-    ColumnPart, IndexKind, IndexParts, KeyPart, PartType, SecondarySpec, Source, TableId,
-    TableSpec, Writes,
+    ColumnPart, IndexKind, IndexParts, KeyPart, PartType, Placement, SecondarySpec, Source,
+    TableId, TableSpec, Writes,
 };
 pub use transaction::{Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction};

@@ -116,6 +116,22 @@ pub enum Writes {
     Nobody,
 }
 
+/// Advice about where rows lie, for engines on hardware that watches lines. No answer depends on it, and catalogs do not
+/// keep it: others take none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Placement {
+    /// Of an ordered table: many insert side by side at the end of the order, and ranges of rows are hardly ever read.
+    pub spread: bool,
+    /// The first byte of the columns that change at the end of a row, which share a line neither with what is before them nor with
+    /// each other: eight bytes each. 0: there are none. At most [`Placement::APART_MAX`].
+    pub apart: u16,
+}
+
+impl Placement {
+    /// The greatest [`Placement::apart`].
+    pub const APART_MAX: u16 = (1 << 15) - 1;
+}
+
 /// A table's declaration, with what it says of columns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TableSpec<L = TableLayout> {
@@ -133,6 +149,8 @@ pub struct TableSpec<L = TableLayout> {
     pub present_only: bool,
     /// The allowed changes.
     pub writes: Writes,
+    /// Advice about where its rows lie.
+    pub placement: Placement,
     /// The meaning of its bytes.
     pub layout: L,
 }
@@ -140,9 +158,19 @@ pub struct TableSpec<L = TableLayout> {
 impl<L> TableSpec<L> {
     /// This declaration with something else for its columns, and what it had for them.
     pub fn exchange<N>(self, layout: N) -> (TableSpec<N>, L) {
-        let Self { name, index, rows_expected, secondary, present_only, writes, layout: had } =
-            self;
-        (TableSpec { name, index, rows_expected, secondary, present_only, writes, layout }, had)
+        let Self { name, index, rows_expected, secondary, present_only, writes, .. } = self;
+        let (placement, had) = (self.placement, self.layout);
+        let spec = TableSpec {
+            name,
+            index,
+            rows_expected,
+            secondary,
+            present_only,
+            writes,
+            placement,
+            layout,
+        };
+        (spec, had)
     }
 }
 
@@ -157,6 +185,7 @@ impl TableSpec {
             secondary: vec![],
             present_only: false,
             writes: Writes::Transactions,
+            placement: Placement::default(),
             layout: TableLayout::Bytes,
         }
     }
@@ -178,6 +207,20 @@ impl TableSpec {
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.writes = Writes::Loads;
+        self
+    }
+
+    /// This ordered table, for many that insert side by side: see [`Placement::spread`].
+    #[must_use]
+    pub fn spread(mut self) -> Self {
+        self.placement.spread = true;
+        self
+    }
+
+    /// This table, whose rows from byte `first` on lie apart from what is before: see [`Placement::apart`].
+    #[must_use]
+    pub fn apart_from(mut self, first: u16) -> Self {
+        self.placement.apart = first;
         self
     }
 

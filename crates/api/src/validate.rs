@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::layout::{Column, Layout, TableLayout, TableSchema};
-use crate::table::{ColumnPart, IndexParts, KeyPart, PartType, TableSpec};
+use crate::table::{ColumnPart, IndexKind, IndexParts, KeyPart, PartType, Placement, TableSpec};
 
 impl TableSpec {
     /// Refuses declarations that no row could satisfy.
@@ -10,6 +10,16 @@ impl TableSpec {
         let refuse = |what: String| Err(Error::InvalidOption(what));
         if self.name.is_empty() || self.name.contains('/') {
             return refuse(format!("table name {:?}: not empty and without '/'", self.name));
+        }
+        if self.placement.apart > Placement::APART_MAX {
+            let (name, apart) = (&self.name, self.placement.apart);
+            return refuse(format!(
+                "table {name}: columns apart from byte {apart} on; accepted is up to {}",
+                Placement::APART_MAX
+            ));
+        }
+        if self.placement.spread && self.index == IndexKind::Hash {
+            return refuse(format!("table {}: only an ordered table is spread", self.name));
         }
         match &self.layout {
             TableLayout::Columns(layout) => layout.validate(&self.name)?,
@@ -149,6 +159,19 @@ fn validate_columns(columns: &[Column], table: &str) -> Result<()> {
 mod tests {
     use super::*;
     use chiliad_row::{ColumnType, DEPTH_MAX};
+
+    #[test]
+    fn advice_that_no_table_can_take_is_refused() {
+        assert!(
+            TableSpec::ordered("t").spread().apart_from(Placement::APART_MAX).validate().is_ok()
+        );
+        let spread = TableSpec::hash("t", 1).spread().validate();
+        assert_eq!(
+            spread.unwrap_err().to_string(),
+            Error::InvalidOption("table t: only an ordered table is spread".into()).to_string()
+        );
+        assert!(TableSpec::hash("t", 1).apart_from(Placement::APART_MAX + 1).validate().is_err());
+    }
 
     #[test]
     fn what_could_not_be_read_back_is_refused() {

@@ -93,7 +93,7 @@ fn make_buckets<T: Lines>(
 }
 
 /// The hash of a key.
-fn hash<M: Machine>(key: KeySource<'_, M>) -> u64 {
+pub(crate) fn hash<M: Machine>(key: KeySource<'_, M>) -> u64 {
     let (mut hash, mut from) = (key.length() as u64, 0);
     while from < key.length() {
         let mut bytes = [0; 8];

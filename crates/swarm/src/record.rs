@@ -1,17 +1,20 @@
 //! Rows in memory: whole lines of their own, so that tasks which touch different rows never touch one line.
 //!
 //! ```text
-//!   word 0: bytes of the key (16 bits) | bytes of the value (32) | lines of the block (16)
+//!   word 0: bytes of the key (13 bits) | bytes of the value (21) | lines of the block (15) | first byte apart, or 0 (15)
 //!   words of the key, words of the value
 //! ```
 //!
-//! A separator of the ordered index is such a block with an empty value.
+//! Columns at the end that are declared to lie apart ([`Placement`]) have a line for each eight bytes, so that what is only read, the
+//! first word among it, shares none with what changes. A separator of the ordered index is such a block with an empty value.
 
 use crate::Word;
 use crate::memory::NoMemory;
+use chiliad_api::{KEY_BYTES_MAX, Placement, VALUE_BYTES_MAX};
 use chiliad_machine::tasks::{LINE_WORDS, Lines};
 use chiliad_machine::{Cost, Machine, Ordering, Word as _, copy_in, copy_out, words_for};
 use core::cmp;
+use core::ops::Range;
 use core::ptr::NonNull;
 
 /// Bytes of keys that are compared at a time.
@@ -38,17 +41,47 @@ struct Head {
     key_bytes: usize,
     value_bytes: usize,
     lines: usize,
+    /// The first byte of the value that begins a line; 0: none.
+    apart: usize,
 }
 
+/// Bytes of a word: of those that lie apart, a line has as many.
+const WORD: usize = size_of::<u64>();
+
+/// Where the parts of the first word begin, and end.
+const VALUE_AT: u32 = 13;
+const LINES_AT: u32 = 34;
+const APART_AT: u32 = 49;
+
+const _: () = {
+    assert!(KEY_BYTES_MAX < 1 << VALUE_AT && VALUE_BYTES_MAX < 1 << (LINES_AT - VALUE_AT));
+    let words = 2 + KEY_BYTES_MAX / 8 + 2 + VALUE_BYTES_MAX / 8;
+    assert!(words / LINE_WORDS + 2 < 1 << (APART_AT - LINES_AT), "the longest row has its lines");
+    assert!((Placement::APART_MAX as u64) < 1 << (64 - APART_AT));
+};
+
 impl Head {
+    /// The head of a row, whose block is as small as can be.
+    fn new(key_bytes: usize, value_bytes: usize, apart: usize) -> Self {
+        let head = Self { key_bytes, value_bytes, lines: 0, apart };
+        Self { lines: head.words().div_ceil(LINE_WORDS), ..head }
+    }
+
     fn decode(word: u64) -> Self {
-        let (key_bytes, lines) = (word as u16, (word >> 48) as u16);
-        let value_bytes = (word >> 16) as u32;
-        Self { key_bytes: key_bytes.into(), value_bytes: value_bytes as usize, lines: lines.into() }
+        let part = |from: u32, end: u32| (word >> from & ((1 << (end - from)) - 1)) as usize;
+        Self {
+            key_bytes: part(0, VALUE_AT),
+            value_bytes: part(VALUE_AT, LINES_AT),
+            lines: part(LINES_AT, APART_AT),
+            apart: part(APART_AT, 64),
+        }
     }
 
     fn encode(self) -> u64 {
-        self.key_bytes as u64 | (self.value_bytes as u64) << 16 | (self.lines as u64) << 48
+        self.key_bytes as u64
+            | (self.value_bytes as u64) << VALUE_AT
+            | (self.lines as u64) << LINES_AT
+            | (self.apart as u64) << APART_AT
     }
 
     /// The first word of the value.
@@ -56,8 +89,47 @@ impl Head {
         1 + words_for(self.key_bytes)
     }
 
+    /// Bytes of the value in front of those that lie apart; all, where none do.
+    fn together(self) -> usize {
+        if self.apart == 0 { self.value_bytes } else { self.apart.min(self.value_bytes) }
+    }
+
+    /// The first word of the bytes that lie apart.
+    fn apart_at(self) -> usize {
+        (self.value_at() + words_for(self.together())).next_multiple_of(LINE_WORDS)
+    }
+
     fn words(self) -> usize {
-        self.value_at() + words_for(self.value_bytes)
+        let together = self.together();
+        if together == self.value_bytes {
+            return self.value_at() + words_for(together);
+        }
+        self.apart_at() + (self.value_bytes - together).div_ceil(WORD) * LINE_WORDS
+    }
+
+    /// `bytes` bytes of the value from byte `from` on, in parts of which each is together: for each the first of the words it
+    /// lies in, its first byte there, and which of the bytes it has.
+    fn parts(
+        self,
+        from: usize,
+        bytes: usize,
+    ) -> impl Iterator<Item = (usize, usize, Range<usize>)> {
+        let (together, end) = (self.together(), from + bytes);
+        let mut at = from;
+        core::iter::from_fn(move || {
+            let (first, skip, next) = match at.checked_sub(together) {
+                _ if at == end => return None,
+                None => (self.value_at(), at, together.min(end)),
+                Some(apart) => {
+                    let line = apart / WORD;
+                    let next = together + (line + 1) * WORD;
+                    (self.apart_at() + line * LINE_WORDS, apart % WORD, next.min(end))
+                }
+            };
+            let part = at - from..next - from;
+            at = next;
+            Some((first, skip, part))
+        })
     }
 }
 
@@ -67,13 +139,13 @@ impl<M: Machine> Place<M> {
         memory: &T,
         key: &[u8],
         value: &[u8],
+        apart: u16,
     ) -> Result<Self, NoMemory> {
-        let mut head = Head { key_bytes: key.len(), value_bytes: value.len(), lines: 0 };
-        head.lines = head.words().div_ceil(LINE_WORDS);
+        let head = Head::new(key.len(), value.len(), apart.into());
         let place = Self(memory.alloc(head.lines).ok_or(NoMemory)?.cast());
         place.word(0).store(head.encode(), Ordering::Relaxed);
         copy_in(place.words(1, words_for(key.len())), key);
-        copy_in(place.words(head.value_at(), words_for(value.len())), value);
+        place.fill(head, value);
         M::work(Cost::Install, 1);
         M::work(Cost::Copy, head.words() as u32);
         Ok(place)
@@ -85,7 +157,8 @@ impl<M: Machine> Place<M> {
         memory: &T,
         value: &[u8],
     ) -> Result<Self, NoMemory> {
-        self.copy(memory, self.key_bytes(), value)
+        let head = self.head();
+        self.copy(memory, head.key_bytes, value, head.apart)
     }
 
     /// A block with the first bytes of this row's key, and a value.
@@ -94,14 +167,14 @@ impl<M: Machine> Place<M> {
         memory: &T,
         key_bytes: usize,
         value: &[u8],
+        apart: usize,
     ) -> Result<Self, NoMemory> {
-        let mut head = Head { key_bytes, value_bytes: value.len(), lines: 0 };
-        head.lines = head.words().div_ceil(LINE_WORDS);
+        let head = Head::new(key_bytes, value.len(), apart);
         let copy = Self(memory.alloc(head.lines).ok_or(NoMemory)?.cast());
         copy.word(0).store(head.encode(), Ordering::Relaxed);
         let words = words_for(head.key_bytes);
         Word::<M>::copy_words(copy.words(1, words), self.words(1, words));
-        copy_in(copy.words(head.value_at(), words_for(value.len())), value);
+        copy.fill(head, value);
         M::work(Cost::Install, 1);
         M::work(Cost::Copy, head.words() as u32);
         Ok(copy)
@@ -160,22 +233,29 @@ impl<M: Machine> Place<M> {
         if from.checked_add(target.len())? > head.value_bytes {
             return None;
         }
+        for (first, from, part) in head.parts(from, target.len()) {
+            self.copy_from(first, from, &mut target[part]);
+        }
+        M::work(Cost::Copy, words_for(target.len()) as u32);
+        Some(())
+    }
+
+    /// Copies bytes of the words from number `first` on, from byte `from` of them on.
+    fn copy_from(self, first: usize, from: usize, target: &mut [u8]) {
         // Whole words are copied, and of the first one a part.
         let mut at = 0;
         while at < target.len() {
-            let (word, skip) = ((from + at) / 8, (from + at) % 8);
+            let (word, skip) = (first + (from + at) / 8, (from + at) % 8);
             if skip == 0 {
                 let rest = &mut target[at..];
-                copy_out(self.words(head.value_at() + word, words_for(rest.len())), rest);
+                copy_out(self.words(word, words_for(rest.len())), rest);
                 break;
             }
-            let bytes = self.word(head.value_at() + word).load(Ordering::Relaxed).to_le_bytes();
+            let bytes = self.word(word).load(Ordering::Relaxed).to_le_bytes();
             let count = (8 - skip).min(target.len() - at);
             target[at..at + count].copy_from_slice(&bytes[skip..skip + count]);
             at += count;
         }
-        M::work(Cost::Copy, words_for(target.len()) as u32);
-        Some(())
     }
 
     /// Replaces bytes of its value from byte `from` on; `None` if it has not as many.
@@ -184,11 +264,20 @@ impl<M: Machine> Place<M> {
         if from.checked_add(source.len())? > head.value_bytes {
             return None;
         }
+        for (first, from, part) in head.parts(from, source.len()) {
+            self.copy_to(first, from, &source[part]);
+        }
+        M::work(Cost::Copy, words_for(source.len()) as u32);
+        Some(())
+    }
+
+    /// Replaces bytes of the words from number `first` on, from byte `from` of them on.
+    fn copy_to(self, first: usize, from: usize, source: &[u8]) {
         let mut at = 0;
         while at < source.len() {
-            let (word, skip) = ((from + at) / 8, (from + at) % 8);
+            let (word, skip) = (first + (from + at) / 8, (from + at) % 8);
             let count = (8 - skip).min(source.len() - at);
-            let word = self.word(head.value_at() + word);
+            let word = self.word(word);
             let mut bytes = [0; 8];
             if count < 8 {
                 bytes = word.load(Ordering::Relaxed).to_le_bytes();
@@ -197,8 +286,13 @@ impl<M: Machine> Place<M> {
             word.store(u64::from_le_bytes(bytes), Ordering::Relaxed);
             at += count;
         }
-        M::work(Cost::Copy, words_for(source.len()) as u32);
-        Some(())
+    }
+
+    /// Gives it a whole value, as its head has it.
+    fn fill(self, head: Head, value: &[u8]) {
+        for (first, _, part) in head.parts(0, value.len()) {
+            copy_in(self.words(first, words_for(part.len())), &value[part]);
+        }
     }
 
     /// Gives it another value, of another length, if the block has room: says whether.
@@ -210,7 +304,7 @@ impl<M: Machine> Place<M> {
         if self.value_bytes() != value.len() {
             self.word(0).store(head.encode(), Ordering::Relaxed);
         }
-        copy_in(self.words(head.value_at(), words_for(value.len())), value);
+        self.fill(head, value);
         M::work(Cost::Copy, words_for(value.len()) as u32);
         true
     }
@@ -308,8 +402,8 @@ impl<M: Machine> KeySource<'_, M> {
         bytes: usize,
     ) -> Result<Place<M>, NoMemory> {
         match self {
-            Self::Bytes(key) => Place::make(memory, &key[..bytes], &[]),
-            Self::Of(place) => place.copy(memory, bytes, &[]),
+            Self::Bytes(key) => Place::make(memory, &key[..bytes], &[], 0),
+            Self::Of(place) => place.copy(memory, bytes, &[], 0),
         }
     }
 
@@ -376,8 +470,11 @@ mod tests {
         let pool = LinePool::<Plain>::default();
         let memory = Memory(&pool);
         let value: Vec<u8> = (0..100).collect();
-        for key_bytes in [0, 1, 7, 8, 9, 60] {
-            let row = Place::make(&memory, &vec![7; key_bytes], &value).expect("memory");
+        // Together, and with columns apart from each of some places on.
+        for (key_bytes, apart) in
+            [(0, 0), (1, 0), (7, 0), (8, 0), (9, 0), (60, 0), (0, 1), (3, 82), (9, 88), (60, 200)]
+        {
+            let row = Place::make(&memory, &vec![7; key_bytes], &value, apart).expect("memory");
             let mut expected = value.clone();
             for from in (0..100).step_by(if cfg!(miri) { 17 } else { 1 }) {
                 for bytes in 0..=(100 - from).min(20) {
@@ -408,9 +505,9 @@ mod tests {
         let keys: [&[u8]; 8] =
             [b"", b"\0", b"a", b"a\0", b"a\0b", &long[..64], &long[..129], &long];
         for one in keys {
-            let row = Place::make(&memory, one, b"").expect("memory");
+            let row = Place::make(&memory, one, b"", 0).expect("memory");
             for other in keys {
-                let two = Place::make(&memory, other, b"").expect("memory");
+                let two = Place::make(&memory, other, b"", 0).expect("memory");
                 assert_eq!(row.compare_key(KeySource::Bytes(other)), one.cmp(other));
                 assert_eq!(row.compare_key(KeySource::Of(two)), one.cmp(other));
             }
@@ -421,9 +518,31 @@ mod tests {
     #[test]
     fn a_value_is_replaced_where_the_block_has_room() {
         let pool = LinePool::<Plain>::default();
-        let row = Place::make(&Memory(&pool), b"key", &[1; 40]).expect("memory");
+        let row = Place::make(&Memory(&pool), b"key", &[1; 40], 0).expect("memory");
         assert!(row.replace(&[2; 48]) && row.value_bytes() == 48);
         assert!(!row.replace(&[3; 49]) && row.value_bytes() == 48);
         assert!(row.replace(b"") && row.value_bytes() == 0);
+    }
+
+    #[test]
+    fn bytes_that_lie_apart_have_a_line_for_each_eight() {
+        let pool = LinePool::<Plain>::default();
+        let row = Place::make(&Memory(&pool), b"key", &[1; 30], 10).expect("memory");
+        let line = |word: &Word<Plain>| core::ptr::from_ref(word).addr() / 64;
+        let head = row.head();
+        let lines_of = |bytes: Range<usize>| -> Vec<usize> {
+            head.parts(bytes.start, bytes.len()).map(|it| line(row.word(it.0))).collect()
+        };
+        let first = line(row.word(0));
+        assert_eq!(lines_of(0..30), [first, first + 1, first + 2, first + 3]);
+        assert_eq!(lines_of(10..18), [first + 1]);
+        assert_eq!(lines_of(17..19), [first + 1, first + 2]);
+        assert_eq!(lines_of(26..30), [first + 3]);
+        assert!(
+            row.replace(&[2; 34]) && !row.replace(&[2; 35]),
+            "four lines for twenty-four bytes"
+        );
+        assert!(row.replace(&[3; 5]) && row.value_bytes() == 5, "too short to have any apart");
+        assert_eq!(row.head().parts(0, 5).count(), 1);
     }
 }

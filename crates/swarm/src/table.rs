@@ -11,9 +11,15 @@ use core::cell::{Cell, OnceCell};
 /// The tables of a database in its whole life, at most; secondary indexes are tables too.
 pub(crate) const TABLES_MAX: usize = 256;
 
+/// The trees of a table that is spread: as many as there may be insertions under way.
+const PARTS: usize = 16;
+
 /// How rows are found.
 pub(crate) enum Index<M: Machine> {
     Ordered(Root<M>),
+    /// Of a table that is spread: [`PARTS`] trees, each with the rows of some hashes. Who inserts at the end of the order meets
+    /// hardly anybody.
+    Spread(Vec<Root<M>>),
     Hash(Directory<M>),
 }
 
@@ -49,6 +55,10 @@ impl<M: Machine> Table<M> {
         secondary: Vec<Secondary>,
     ) -> Result<Self, NoMemory> {
         let index = match spec.index {
+            IndexKind::Ordered if spec.placement.spread => {
+                let roots = core::iter::repeat_with(|| Root::new(memory)).take(PARTS);
+                Index::Spread(roots.collect::<Result<_, _>>()?)
+            }
             IndexKind::Ordered => Index::Ordered(Root::new(memory)?),
             IndexKind::Hash => Index::Hash(Directory::new(memory, spec.rows_expected)?),
         };

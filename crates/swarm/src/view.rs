@@ -6,7 +6,7 @@
 //! meanwhile, on hardware that runs several; but a block is handed out anew only when the task that gave it back has
 //! committed, and until then every later task that had seen it was taken back.
 
-use crate::hash::Hash;
+use crate::hash::{Hash, hash};
 use crate::memory::NoMemory;
 use crate::record::{KeySource, Place};
 use crate::table::{Index, State, Table, Tables};
@@ -21,6 +21,12 @@ use core::marker::PhantomData;
 pub struct View<'v, T: Lines> {
     pub(crate) memory: &'v T,
     pub(crate) tables: &'v Tables<T::Machine>,
+}
+
+/// What leads to the row of a key: a tree or a hash index.
+enum Way<'t, T: Lines> {
+    Tree(Tree<'t, T>),
+    Hash(Hash<'t, T>),
 }
 
 /// A row that was found.
@@ -147,9 +153,14 @@ impl<'v, T: Lines> View<'v, T> {
     pub fn make_room(&mut self, table: TableId, key: &[u8], keys: usize) {
         T::Machine::work(Cost::Operation, 1);
         let table = self.writable(table);
-        if let Some(tree) = self.tree(table)
-            && tree.make_room(KeySource::Bytes(key), keys).is_err()
-        {
+        let room = match &table.index {
+            Index::Ordered(root) => {
+                Tree::new(root, self.memory).make_room(KeySource::Bytes(key), keys)
+            }
+            // Rows that follow each other lie apart in any case.
+            Index::Spread(_) | Index::Hash(_) => Ok(()),
+        };
+        if room.is_err() {
             self.trap("no memory for an index");
         }
     }
@@ -183,6 +194,9 @@ impl<'v, T: Lines> View<'v, T> {
         visit: &mut dyn FnMut(Record<'_, T>) -> bool,
     ) {
         T::Machine::work(Cost::Operation, 1);
+        if matches!(self.table(table).index, Index::Spread(_)) {
+            self.trap("a task scans a table that is spread");
+        }
         self.scan_places(self.table(table), range, &mut |place| visit(self.record(place)));
     }
 
@@ -204,10 +218,18 @@ impl<'v, T: Lines> View<'v, T> {
         Record { memory: self.memory, place, view: PhantomData }
     }
 
-    fn tree<'t>(&'t self, table: &'t Table<T::Machine>) -> Option<Tree<'t, T>> {
+    /// What leads to the row of a key.
+    fn way<'t>(&self, table: &'t Table<T::Machine>, key: KeySource<'_, T::Machine>) -> Way<'t, T>
+    where
+        'v: 't,
+    {
         match &table.index {
-            Index::Ordered(root) => Some(Tree::new(root, self.memory)),
-            Index::Hash(_) => None,
+            Index::Ordered(root) => Way::Tree(Tree::new(root, self.memory)),
+            Index::Spread(roots) => {
+                let part = hash(key) as usize % roots.len();
+                Way::Tree(Tree::new(&roots[part], self.memory))
+            }
+            Index::Hash(directory) => Way::Hash(Hash::new(directory, self.memory)),
         }
     }
 
@@ -216,39 +238,57 @@ impl<'v, T: Lines> View<'v, T> {
         table: &Table<T::Machine>,
         key: KeySource<'_, T::Machine>,
     ) -> Option<Place<T::Machine>> {
-        match &table.index {
-            Index::Ordered(root) => Tree::new(root, self.memory).find(key),
-            Index::Hash(directory) => Hash::new(directory, self.memory).find(key),
+        match self.way(table, key) {
+            Way::Tree(tree) => tree.find(key),
+            Way::Hash(hash) => hash.find(key),
         }
     }
 
-    /// Gives the rows of a range to `visit`; a hash table has none.
+    /// Gives the rows of a range to `visit`; a hash table has none. Of a spread table the host keeps a list meanwhile, which
+    /// graphs of tasks have no use for.
     pub(crate) fn scan_places(
         &self,
         table: &Table<T::Machine>,
         range: &Range<'_>,
         visit: &mut dyn FnMut(Place<T::Machine>) -> bool,
     ) {
-        let Some(tree) = self.tree(table) else {
-            self.trap("a hash table is scanned");
-        };
         let (low, high) = (range.low.map(KeySource::Bytes), range.high.map(KeySource::Bytes));
+        let span = Span { low, high, reverse: range.reverse };
         let mut left = range.limit;
-        if left > 0 {
-            tree.scan(&Span { low, high, reverse: range.reverse }, &mut |place| {
-                left -= 1;
-                visit(place) && left > 0
-            });
+        let mut limited = |place| {
+            left -= 1;
+            visit(place) && left > 0
+        };
+        match &table.index {
+            _ if range.limit == 0 => {}
+            Index::Ordered(root) => Tree::new(root, self.memory).scan(&span, &mut limited),
+            Index::Spread(roots) => {
+                let mut found = Vec::new();
+                for root in roots {
+                    Tree::new(root, self.memory).scan(&span, &mut |place| {
+                        found.push(place);
+                        true
+                    });
+                }
+                found.sort_unstable_by(|one, two| one.compare_key(KeySource::Of(*two)));
+                if range.reverse {
+                    found.reverse();
+                }
+                found.into_iter().all(limited);
+            }
+            Index::Hash(_) => self.trap("a hash table is scanned"),
         }
     }
 
     /// Gives all rows of a table to `visit`, in no order.
     pub(crate) fn each(&self, table: &Table<T::Machine>, visit: &mut dyn FnMut(Place<T::Machine>)) {
         match &table.index {
-            Index::Ordered(_) => self.scan_places(table, &Range::all(), &mut |place| {
-                visit(place);
-                true
-            }),
+            Index::Ordered(_) | Index::Spread(_) => {
+                self.scan_places(table, &Range::all(), &mut |place| {
+                    visit(place);
+                    true
+                })
+            }
             Index::Hash(directory) => Hash::new(directory, self.memory).each(visit),
         }
     }
@@ -260,10 +300,10 @@ impl<'v, T: Lines> View<'v, T> {
         key: &[u8],
         value: &[u8],
     ) -> Result<bool, NoMemory> {
-        let row = Place::make(self.memory, key, value)?;
-        let inserted = match &table.index {
-            Index::Ordered(root) => Tree::new(root, self.memory).insert(row),
-            Index::Hash(directory) => Hash::new(directory, self.memory).insert(row),
+        let row = Place::make(self.memory, key, value, table.spec.placement.apart)?;
+        let inserted = match self.way(table, KeySource::Bytes(key)) {
+            Way::Tree(tree) => tree.insert(row),
+            Way::Hash(hash) => hash.insert(row),
         };
         if inserted != Ok(true) {
             // SAFETY: just made, and not inserted.
@@ -283,9 +323,9 @@ impl<'v, T: Lines> View<'v, T> {
             return Ok(());
         }
         let larger = place.copy_with(self.memory, value)?;
-        match &table.index {
-            Index::Ordered(root) => Tree::new(root, self.memory).exchange(larger),
-            Index::Hash(directory) => Hash::new(directory, self.memory).exchange(larger),
+        match self.way(table, KeySource::Of(larger)) {
+            Way::Tree(tree) => tree.exchange(larger),
+            Way::Hash(hash) => hash.exchange(larger),
         }
         // SAFETY: the index leads to the other one now, and the view is the caller's alone.
         unsafe { place.free(self.memory) };
@@ -295,10 +335,10 @@ impl<'v, T: Lines> View<'v, T> {
     /// Removes the row of a key; says whether there was one.
     pub(crate) fn remove_row(&mut self, table: &Table<T::Machine>, key: &[u8]) -> bool {
         let key = KeySource::Bytes(key);
-        let row = match &table.index {
+        let row = match self.way(table, key) {
             // SAFETY: the view is the caller's alone: nobody is in the tree.
-            Index::Ordered(root) => unsafe { Tree::new(root, self.memory).remove(key) },
-            Index::Hash(directory) => Hash::new(directory, self.memory).remove(key),
+            Way::Tree(tree) => unsafe { tree.remove(key) },
+            Way::Hash(hash) => hash.remove(key),
         };
         if let Some(row) = row {
             // SAFETY: it was taken out of the index, and the view is the caller's alone.

@@ -60,7 +60,7 @@ impl<M: Machine> TaskLog<M> {
         let Some(bytes) = entry.bytes() else {
             view.trap("an entry of the log with too many changes")
         };
-        let Ok(block) = Place::make(view.memory, &[], bytes) else {
+        let Ok(block) = Place::make(view.memory, &[], bytes, 0) else {
             view.trap("no memory for an entry of the log");
         };
         let place = &self.made(view, timestamp).0;

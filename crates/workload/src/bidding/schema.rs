@@ -36,7 +36,8 @@ impl Tables {
 /// The declarations, in the order of [`Tables`].
 #[must_use]
 pub fn specs() -> Vec<TableSpec> {
-    ["biduser", "bid", "bidmax"].into_iter().map(TableSpec::ordered).collect()
+    let bid = TableSpec::ordered("bid").spread();
+    vec![TableSpec::ordered("biduser"), bid, TableSpec::ordered("bidmax")]
 }
 
 /// The primary keys.

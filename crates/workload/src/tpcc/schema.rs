@@ -236,12 +236,12 @@ pub mod key {
     }
 }
 
-/// WAREHOUSE.
+/// WAREHOUSE. What changes comes last, here and in DISTRICT: see [`chiliad_api::Placement::apart`].
 pub mod warehouse {
     use crate::row::{Chars, Text};
     crate::row::columns! {
-        W_TAX: u16, W_YTD: u64, W_NAME: Text<11>, W_STREET_1: Text<21>, W_STREET_2: Text<21>,
-        W_CITY: Text<21>, W_STATE: Chars<2>, W_ZIP: Chars<9>,
+        W_TAX: u16, W_NAME: Text<11>, W_STREET_1: Text<21>, W_STREET_2: Text<21>,
+        W_CITY: Text<21>, W_STATE: Chars<2>, W_ZIP: Chars<9>, W_YTD: u64,
     }
 }
 
@@ -249,8 +249,8 @@ pub mod warehouse {
 pub mod district {
     use crate::row::{Chars, Text};
     crate::row::columns! {
-        D_TAX: u16, D_NEXT_O_ID: u32, D_YTD: u64, D_NAME: Text<11>, D_STREET_1: Text<21>,
-        D_STREET_2: Text<21>, D_CITY: Text<21>, D_STATE: Chars<2>, D_ZIP: Chars<9>,
+        D_TAX: u16, D_NAME: Text<11>, D_STREET_1: Text<21>, D_STREET_2: Text<21>,
+        D_CITY: Text<21>, D_STATE: Chars<2>, D_ZIP: Chars<9>, D_YTD: u64, D_NEXT_O_ID: u32,
     }
 }
 
