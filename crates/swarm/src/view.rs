@@ -253,7 +253,7 @@ impl<'v, T: Lines> View<'v, T> {
         visit: &mut dyn FnMut(Place<T::Machine>) -> bool,
     ) {
         let (low, high) = (range.low.map(KeySource::Bytes), range.high.map(KeySource::Bytes));
-        let span = Span { low, high, reverse: range.reverse };
+        let span = Span { low, high, reverse: range.reverse, one: range.limit == 1 };
         let mut left = range.limit;
         let mut limited = |place| {
             left -= 1;

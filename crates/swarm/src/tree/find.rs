@@ -134,6 +134,24 @@ impl<M: Machine> Entries<M> {
         });
     }
 
+    /// Takes the first of those of a leaf that are wanted, or the last one, in the place of what was here.
+    pub(super) fn fill_with_end(
+        &mut self,
+        leaf: &Leaf<M>,
+        wanted: impl Fn(Found<M>) -> bool,
+        last: bool,
+    ) {
+        let before = if last { cmp::Ordering::Greater } else { cmp::Ordering::Less };
+        let mut end = None::<Found<M>>;
+        leaf.each(|entry| {
+            if wanted(entry) && end.is_none_or(|end| compare(&entry, &end) == before) {
+                end = Some(entry);
+            }
+        });
+        self.count = 0;
+        end.into_iter().for_each(|entry| self.add(entry));
+    }
+
     /// Takes those of a leaf whose keys are above a new one's. Returns how many the leaf has, and the last one below.
     pub(super) fn above(
         &mut self,

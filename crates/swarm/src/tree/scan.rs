@@ -13,6 +13,8 @@ pub(crate) struct Span<'k, M: Machine> {
     pub(crate) low: Bound<KeySource<'k, M>>,
     pub(crate) high: Bound<KeySource<'k, M>>,
     pub(crate) reverse: bool,
+    /// Only the first row is asked for.
+    pub(crate) one: bool,
 }
 
 /// A bound of a span, and the first bytes of its key.
@@ -75,8 +77,13 @@ impl<T: Lines> Tree<'_, T> {
                 Some(key) => self.descend(key, side),
                 None => self.descend_last(),
             };
-            entries.fill(leaf, |entry| lies_between(entry, &ends));
-            entries.sort();
+            let wanted = |entry| lies_between(entry, &ends);
+            if span.one {
+                entries.fill_with_end(leaf, wanted, span.reverse);
+            } else {
+                entries.fill(leaf, wanted);
+                entries.sort();
+            }
             let mut visits = |(_, row)| visit(row);
             let goes_on = match span.reverse {
                 false => entries.all().all(&mut visits),
