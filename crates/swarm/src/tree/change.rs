@@ -35,12 +35,10 @@ impl<M: Machine> Leaf<M> {
         true
     }
 
-    /// Whether an entry of a line finds room.
+    /// Whether an entry finds room in its own line, so that those which are inserted beside it do not meet it in another.
     fn has_room(&self, home: usize) -> bool {
-        lines_from(home).take(NEAR).any(|line| {
-            M::work(Cost::BucketSearch, 1);
-            (0..SLOTS).any(|slot| self.lines[line].row(slot).is_none())
-        })
+        M::work(Cost::BucketSearch, 1);
+        (0..SLOTS).any(|slot| self.lines[home % LEAF_LINES].row(slot).is_none())
     }
 
     /// Moves the entries that are not before `first` to the same lines of another leaf, which is empty. Marks are

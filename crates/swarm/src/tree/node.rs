@@ -10,7 +10,7 @@ use core::cmp;
 use core::ptr::NonNull;
 
 /// Lines of a leaf.
-pub(crate) const LEAF_LINES: usize = 32;
+pub(crate) const LEAF_LINES: usize = 16;
 
 /// Entries of a line.
 pub(crate) const SLOTS: usize = 2;
