@@ -10,9 +10,9 @@ use chiliad_swarm::{Graph, Swarm};
 use chiliad_workload::Workload;
 use chiliad_workload::bidding::tasks::BiddingTasks;
 use chiliad_workload::bidding::{self, Bidding, BiddingOptions, Shown};
-use chiliad_workload::tasks::{GraphOptions, first};
+use chiliad_workload::tasks::{GraphOptions, TaskLogOptions, first};
 use chiliad_workload::tpcc::tasks::TpccTasks;
-use chiliad_workload::tpcc::{Client, Mix, Tpcc, TpccOptions};
+use chiliad_workload::tpcc::{Client, Mix, Scale, Tpcc, TpccOptions};
 use chiliad_workload::tpce::tasks::TpceTasks;
 use chiliad_workload::tpce::{self, Tpce, TpceOptions};
 use graphs::{After, answer, by_statements, check, load, requests, rows, same};
@@ -113,6 +113,21 @@ fn tpcc_by_tasks_is_tpcc_one_request_after_another() {
     }
 }
 
+/// Orders at micro scale are short; these have up to fifteen lines, and a root with the most children that it may have.
+#[test]
+#[cfg_attr(miri, ignore = "a tenth of a population takes long")]
+fn long_orders_have_no_more_children_than_tasks_may() {
+    let options = TpccOptions { mix: Mix::Np, scale: Scale::Small, ..TpccOptions::micro() };
+    let tpcc = Tpcc::new(options).unwrap();
+    let (count, seed, ties) = (200, 1, Ties::Creation);
+    let expected = by_statements(&tpcc, count, seed, Client::shown);
+    for task_log in [None, Some(TaskLogOptions { slots: None })] {
+        let options = GraphOptions { task_log, ..GraphOptions::default() };
+        let run = ByTasks { count, seed, ties, options };
+        same(&run.tpcc(&tpcc), &expected, &format!("{task_log:?}"));
+    }
+}
+
 #[test]
 fn bidding_by_tasks_is_bidding_one_request_after_another() {
     for seed in 0..times(1, 12) {
@@ -158,6 +173,6 @@ fn names_of_functions() {
         let function = chiliad_machine::tasks::FunctionId(number);
         Graph::<Serial<'_, Plain>>::name(&graph, function)
     };
-    assert_eq!((name(0), name(1), name(7)), ("generate", "root", "stock"));
-    assert_eq!((name(20), name(22), name(23)), ("deliver_customer", "log", "unknown"));
+    assert_eq!((name(0), name(1), name(5)), ("generate", "root", "stocks"));
+    assert_eq!((name(19), name(21), name(23)), ("deliver_customer", "log", "unknown"));
 }

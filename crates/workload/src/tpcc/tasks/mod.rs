@@ -26,15 +26,14 @@ const NAMES: [&str; 23] = [
     "generate",
     "root",
     "items",
-    "item",
-    "warehouse_terms",
-    "customer_terms",
+    "terms",
     "next_order",
-    "stock",
+    "stocks",
     "insert_lines",
     "insert_order",
     "pay_warehouse",
     "pay_district",
+    "find_customer",
     "pay_customer",
     "note_bad_credit",
     "insert_history",
@@ -46,29 +45,30 @@ const NAMES: [&str; 23] = [
     "deliver_customer",
     "make_room",
     "log",
+    "read_names",
 ];
 
 const ITEMS: FunctionId = FunctionId(2);
-const ITEM: FunctionId = FunctionId(3);
-const WAREHOUSE_TERMS: FunctionId = FunctionId(4);
-const CUSTOMER_TERMS: FunctionId = FunctionId(5);
-const NEXT_ORDER: FunctionId = FunctionId(6);
-const STOCK: FunctionId = FunctionId(7);
-const INSERT_LINES: FunctionId = FunctionId(8);
-const INSERT_ORDER: FunctionId = FunctionId(9);
-const PAY_WAREHOUSE: FunctionId = FunctionId(10);
-const PAY_DISTRICT: FunctionId = FunctionId(11);
-const PAY_CUSTOMER: FunctionId = FunctionId(12);
-const NOTE_BAD_CREDIT: FunctionId = FunctionId(13);
-const INSERT_HISTORY: FunctionId = FunctionId(14);
-const CUSTOMER_STATUS: FunctionId = FunctionId(15);
-const SHOW_ORDER: FunctionId = FunctionId(16);
-const DELIVER_DISTRICTS: FunctionId = FunctionId(17);
-const DELIVER_ORDER: FunctionId = FunctionId(18);
-const DELIVER_LINES: FunctionId = FunctionId(19);
-const DELIVER_CUSTOMER: FunctionId = FunctionId(20);
-const MAKE_ROOM: FunctionId = FunctionId(21);
-const LOG: FunctionId = FunctionId(22);
+const TERMS: FunctionId = FunctionId(3);
+const NEXT_ORDER: FunctionId = FunctionId(4);
+const STOCKS: FunctionId = FunctionId(5);
+const INSERT_LINES: FunctionId = FunctionId(6);
+const INSERT_ORDER: FunctionId = FunctionId(7);
+const PAY_WAREHOUSE: FunctionId = FunctionId(8);
+const PAY_DISTRICT: FunctionId = FunctionId(9);
+const FIND_CUSTOMER: FunctionId = FunctionId(10);
+const PAY_CUSTOMER: FunctionId = FunctionId(11);
+const NOTE_BAD_CREDIT: FunctionId = FunctionId(12);
+const INSERT_HISTORY: FunctionId = FunctionId(13);
+const CUSTOMER_STATUS: FunctionId = FunctionId(14);
+const SHOW_ORDER: FunctionId = FunctionId(15);
+const DELIVER_DISTRICTS: FunctionId = FunctionId(16);
+const DELIVER_ORDER: FunctionId = FunctionId(17);
+const DELIVER_LINES: FunctionId = FunctionId(18);
+const DELIVER_CUSTOMER: FunctionId = FunctionId(19);
+const MAKE_ROOM: FunctionId = FunctionId(20);
+const LOG: FunctionId = FunctionId(21);
+const READ_NAMES: FunctionId = FunctionId(22);
 
 /// Lines of a transaction's scratch: the most that one uses, new-order.
 const SCRATCH_LINES: usize = new_order::SCRATCH_LINES;
@@ -142,15 +142,15 @@ impl<T: Tasks> Graph<T> for TpccTasks<'_, T::Machine> {
             GENERATE => generate(view, task),
             ROOT => self.begin(view, task),
             ITEMS => self.items(view, task),
-            ITEM => self.item(view, task),
-            WAREHOUSE_TERMS => self.warehouse_terms(view, task),
-            CUSTOMER_TERMS => self.customer_terms(view, task),
+            TERMS => self.terms(view, task),
             NEXT_ORDER => self.next_order(view, task),
-            STOCK => self.stock(view, task),
+            STOCKS => self.stocks(view, task),
             INSERT_LINES => self.insert_lines(view, task),
             INSERT_ORDER => self.insert_order(view, task),
             PAY_WAREHOUSE => self.pay_warehouse(view, task),
             PAY_DISTRICT => self.pay_district(view, task),
+            READ_NAMES => self.read_names(view, task),
+            FIND_CUSTOMER => self.find_customer(view, task),
             PAY_CUSTOMER => self.pay_customer(view, task),
             NOTE_BAD_CREDIT => self.note_bad_credit(view, task),
             INSERT_HISTORY => self.insert_history(view, task),

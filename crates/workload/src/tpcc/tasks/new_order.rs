@@ -1,9 +1,8 @@
 //! New-order as tasks.
 //!
 //! ```text
-//!   root ── items (up to four lines each) ── item of a line ── stock of the line
-//!        ── tax of the warehouse
-//!        ── terms of the customer
+//!   root ── items (of two lines or three) ── stocks of these lines
+//!        ── terms of the warehouse and the customer
 //!        ── next order of the district ── insert ORDER, NEW-ORDER, ORDER by customer
 //!                                      ── make room for the lines ── insert lines (two each)
 //! ```
@@ -14,8 +13,7 @@
 //! in the transaction's lines by then.
 
 use super::{
-    CUSTOMER_TERMS, INSERT_LINES, INSERT_ORDER, ITEM, ITEMS, MAKE_ROOM, NEXT_ORDER, STOCK,
-    TpccTasks, WAREHOUSE_TERMS, hint, step,
+    INSERT_LINES, INSERT_ORDER, ITEMS, MAKE_ROOM, NEXT_ORDER, STOCKS, TERMS, TpccTasks, hint, step,
 };
 use crate::row::{Kind as _, Text};
 use crate::tasks::{get, log_column, set};
@@ -29,13 +27,15 @@ use chiliad_swarm::{Record, View};
 /// Lines of scratch: whether it rolls back, what three rows say, and what each line comes to.
 pub(super) const SCRATCH_LINES: usize = LINE + LINES_MAX;
 const ROLLS_BACK: usize = 0;
-const WAREHOUSE: usize = 1;
-const CUSTOMER: usize = 2;
-const DISTRICT: usize = 3;
-const LINE: usize = 4;
+const TERMS_LINE: usize = 1;
+const DISTRICT: usize = 2;
+const LINE: usize = 3;
 
-/// Lines for which one task enqueues the look-ups of items.
-const FAN: usize = 4;
+/// Groups of lines: with what else it begins, the root has eight children.
+const GROUPS: usize = 6;
+
+/// Lines of a group at most.
+const GROUP_MAX: usize = LINES_MAX.div_ceil(GROUPS - 1);
 
 /// Lines that one task inserts: its parent cannot have a child for each.
 const INSERTED: usize = 2;
@@ -43,7 +43,7 @@ const INSERTED: usize = 2;
 // Offsets of timestamps: all items, then what is only read, then what writes; lines in their order.
 const AT_ITEM: u64 = 1;
 const AT_TERMS: u64 = AT_ITEM + LINES_MAX as u64;
-const AT_DISTRICT: u64 = AT_TERMS + 2;
+const AT_DISTRICT: u64 = AT_TERMS + 1;
 const AT_ORDER: u64 = AT_DISTRICT + 1;
 const AT_ROOM: u64 = AT_ORDER + 3;
 const AT_STOCK: u64 = AT_ROOM + 1;
@@ -56,58 +56,46 @@ const BRAND: u64 = 1 << 32;
 impl<M: Machine> TpccTasks<'_, M> {
     pub(super) fn begin_new_order<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
         let (request, client) = self.client(task);
-        let Request { w, d, c, .. } = client.new_order;
+        let order = &client.new_order;
         let tables = &self.tables;
-        let district = hint(tables.district, &key::district(w, d));
-        step(view, task, NEXT_ORDER, AT_DISTRICT, &[request], district);
-        for first in (0..client.new_order.lines().len()).step_by(FAN) {
+        for first in (0..order.lines().len()).step_by(self.group(order)) {
             let words = [request, first as u64];
-            step(view, task, ITEMS, AT_ITEM, &words, request);
+            let item = hint(tables.item, &order.lines()[first].item_key);
+            step(view, task, ITEMS, AT_ITEM + first as u64, &words, item);
         }
-        let warehouse = hint(tables.warehouse, &key::warehouse(w));
-        step(view, task, WAREHOUSE_TERMS, AT_TERMS, &[request], warehouse);
-        let customer = hint(tables.customer_info, &key::customer(w, d, c));
-        step(view, task, CUSTOMER_TERMS, AT_TERMS + 1, &[request], customer);
+        let district = hint(tables.district, &key::district(order.w, order.d));
+        step(view, task, NEXT_ORDER, AT_DISTRICT, &[request], district);
+        let customer = hint(tables.customer_info, &key::customer(order.w, order.d, order.c));
+        step(view, task, TERMS, AT_TERMS, &[request], customer);
     }
 
-    /// Enqueues the look-ups of some items.
+    /// The items of some lines: their prices, and whether they are in use. Word: the first line.
     pub(super) fn items<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
         let (request, client) = self.client(task);
-        let first = task.word(1) as usize;
-        for (at, line) in client.new_order.lines().iter().enumerate().skip(first).take(FAN) {
-            let words = [request, at as u64];
-            let item = hint(self.tables.item, &line.item_key);
-            step(view, task, ITEM, AT_ITEM + at as u64, &words, item);
+        for (at, line) in self.lines(task, &client.new_order) {
+            let Some(row) = view.find(self.tables.item, &line.item_key) else {
+                self.scratch.set(request, ROLLS_BACK, 0, 1);
+                return;
+            };
+            let mut data = [0; DATA_MAX];
+            let data = rest(row, item::I_DATA.0, &mut data);
+            let amount = get(row, item::I_PRICE).wrapping_mul(u32::from(line.quantity));
+            let may_be_brand = u64::from(has_original(data)) * BRAND;
+            self.scratch.set(request, LINE + at, 0, u64::from(amount) | may_be_brand);
+        }
+        let first = task.word(1);
+        if let Some(line) = client.new_order.lines().get(first as usize) {
+            let stock = hint(self.tables.stock, &key::stock(line.supplier, line.item));
+            step(view, task, STOCKS, AT_STOCK + first, &[request, first], stock);
         }
     }
 
-    /// An item: its price, and whether it is in use.
-    pub(super) fn item<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
-        let (request, client) = self.client(task);
-        let (at, line) = line(view, task, &client.new_order);
-        let Some(row) = view.find(self.tables.item, &line.item_key) else {
-            self.scratch.set(request, ROLLS_BACK, 0, 1);
-            return;
-        };
-        let mut data = [0; DATA_MAX];
-        let data = rest(row, item::I_DATA.0, &mut data);
-        let amount = get(row, item::I_PRICE).wrapping_mul(u32::from(line.quantity));
-        let may_be_brand = u64::from(has_original(data)) * BRAND;
-        self.scratch.set(request, LINE + at, 0, u64::from(amount) | may_be_brand);
-        let words = [request, at as u64];
-        let stock = hint(self.tables.stock, &key::stock(line.supplier, line.item));
-        step(view, task, STOCK, AT_STOCK + at as u64, &words, stock);
-    }
-
-    pub(super) fn warehouse_terms<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
-        let (request, client) = self.client(task);
-        let row = view.get(self.tables.warehouse, &key::warehouse(client.new_order.w));
-        self.scratch.set(request, WAREHOUSE, 0, get(row, warehouse::W_TAX).into());
-    }
-
-    pub(super) fn customer_terms<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
+    /// What the warehouse and the customer have to do with the price. Neither row is written on the lines that are read.
+    pub(super) fn terms<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
         let (request, client) = self.client(task);
         let Request { w, d, c, .. } = client.new_order;
+        let row = view.get(self.tables.warehouse, &key::warehouse(w));
+        let tax = get(row, warehouse::W_TAX);
         let row = view.get(self.tables.customer_info, &key::customer(w, d, c));
         let mut bytes = [0; customer_info::C_LAST.end()];
         row.read(0, &mut bytes);
@@ -116,9 +104,10 @@ impl<M: Machine> TpccTasks<'_, M> {
             customer_info::C_DISCOUNT.get(&bytes).into(),
             customer_info::C_CREDIT.get(&bytes)[0].into(),
             last as u64,
+            tax.into(),
         ];
         for (word, value) in words.into_iter().enumerate() {
-            self.scratch.set(request, CUSTOMER, word, value);
+            self.scratch.set(request, TERMS_LINE, word, value);
         }
     }
 
@@ -180,20 +169,26 @@ impl<M: Machine> TpccTasks<'_, M> {
         self.log.write(view, task.timestamp, |entry| entry.row(table, key, row));
     }
 
-    /// Takes a line out of the stock. Word: the line.
-    pub(super) fn stock<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
+    /// Takes some lines out of the stock. Word: the first line.
+    pub(super) fn stocks<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
         let (request, client) = self.client(task);
         if self.rolls_back(request) {
             return;
         }
-        let (_, line) = line(view, task, &client.new_order);
-        let key = key::stock(line.supplier, line.item);
-        let row = view.get(self.tables.stock, &key);
-        let mut bytes = row.first::<{ stock::BYTES }>();
-        take(&mut bytes, u32::from(line.quantity), line.supplier != client.new_order.w);
-        row.write(0, &bytes);
-        self.log
-            .write(view, task.timestamp, |entry| entry.part(self.tables.stock, &key, 0, &bytes));
+        let mut taken = [None; GROUP_MAX];
+        for ((_, line), taken) in self.lines(task, &client.new_order).zip(&mut taken) {
+            let key = key::stock(line.supplier, line.item);
+            let row = view.get(self.tables.stock, &key);
+            let mut bytes = row.first::<{ stock::BYTES }>();
+            take(&mut bytes, u32::from(line.quantity), line.supplier != client.new_order.w);
+            row.write(0, &bytes);
+            *taken = Some((key, bytes));
+        }
+        self.log.write(view, task.timestamp, |entry| {
+            for (key, bytes) in taken.iter().flatten() {
+                entry.part(self.tables.stock, key, 0, bytes);
+            }
+        });
     }
 
     /// Inserts lines. Words: the first of them, and the order.
@@ -225,6 +220,23 @@ impl<M: Machine> TpccTasks<'_, M> {
         });
     }
 
+    /// Lines of an order that one task looks at: as few as its root has children for. That of an order that is logged has one more
+    /// child.
+    fn group(&self, order: &Request) -> usize {
+        let groups = GROUPS - usize::from(self.log.kept().is_some());
+        order.lines().len().div_ceil(groups).max(1)
+    }
+
+    /// The lines that a task is about, from the one that its first word after the request says.
+    fn lines<'r>(
+        &self,
+        task: &Task,
+        order: &'r Request,
+    ) -> impl Iterator<Item = (usize, &'r Line)> {
+        let first = task.word(1) as usize;
+        order.lines().iter().enumerate().skip(first).take(self.group(order))
+    }
+
     fn rolls_back(&self, request: u64) -> bool {
         self.scratch.get(request, ROLLS_BACK, 0) != 0
     }
@@ -235,24 +247,15 @@ impl<M: Machine> TpccTasks<'_, M> {
         }
         let word = |line, word| self.scratch.get(request, line, word);
         let terms = Terms {
-            discount: word(CUSTOMER, 0) as u16,
-            credit: word(CUSTOMER, 1) as u8,
-            last: word(CUSTOMER, 2) as u8,
-            taxes: [word(WAREHOUSE, 0) as u16, word(DISTRICT, 1) as u16],
+            discount: word(TERMS_LINE, 0) as u16,
+            credit: word(TERMS_LINE, 1) as u8,
+            last: word(TERMS_LINE, 2) as u8,
+            taxes: [word(TERMS_LINE, 3) as u16, word(DISTRICT, 1) as u16],
         };
         let lines = (0..order.lines().len()).map(|at| word(LINE + at, 1));
         let sum = lines.clone().map(|line| line & !BRAND).sum();
         let brands = lines.fold(0, |brands, line| brands << 1 | u64::from(line & BRAND != 0));
         Some(terms.shown(sum, brands))
-    }
-}
-
-/// The line that a task is about, which its first word after the request says.
-fn line<'r, T: Lines>(view: &View<'_, T>, task: &Task, order: &'r Request) -> (usize, &'r Line) {
-    let at = task.word(1) as usize;
-    match order.lines().get(at) {
-        Some(line) => (at, line),
-        None => view.trap("a line that the order does not have"),
     }
 }
 

@@ -3,20 +3,22 @@
 //! ```text
 //!   root ── pay the warehouse
 //!        ── pay the district
-//!        ── pay the customer ── note bad credit
-//!                            ── insert HISTORY
+//!        ── names of warehouse and district ── insert HISTORY
+//!        ── find the customer, who is named ── insert HISTORY
+//!                                           ── pay the customer ── note bad credit
 //! ```
 //!
-//! HISTORY needs the names of warehouse and district and the number of the customer, which the three steps leave in lines of
-//! their own. One of them enqueues it: that of the customer, for whom the longest way may lead through an index, or, with a
-//! counter, the last to come. Had it run before them, it would be taken back when they write.
+//! HISTORY needs the names and the number of the customer, which two steps leave in lines of their own where it is not in the
+//! request. The one with the longer way enqueues it, or, with a counter, the last to come. Had it run before the other, it would be
+//! taken back when that writes. No total has a part in this: steps that add to one are taken back often, and alone.
 
 use super::{
-    INSERT_HISTORY, NOTE_BAD_CREDIT, PAY_CUSTOMER, PAY_DISTRICT, PAY_WAREHOUSE, TpccTasks,
+    FIND_CUSTOMER, INSERT_HISTORY, NOTE_BAD_CREDIT, PAY_CUSTOMER, PAY_DISTRICT, PAY_WAREHOUSE,
+    TpccTasks,
 };
-use super::{hint, step};
+use super::{READ_NAMES, hint, step};
 use crate::row::{Column, Kind as _, Text};
-use crate::tasks::{RANGE, get, log_column, set};
+use crate::tasks::{get, log_column, set};
 use crate::tpcc::customer::pay;
 use crate::tpcc::payment::{NOTE_MAX, Names, Request};
 use crate::tpcc::schema::{
@@ -29,16 +31,18 @@ use chiliad_machine::tasks::{Lines, Task, Tasks};
 use chiliad_swarm::{Record, View};
 
 // Lines of scratch.
-const WAREHOUSE: usize = 1;
+const NAMES: usize = 1;
 const CUSTOMER: usize = 2;
-const DISTRICT: usize = 3;
+const FOUND: usize = 3;
 
 // Offsets of timestamps.
-const AT_WAREHOUSE: u64 = 1;
-const AT_DISTRICT: u64 = 2;
-const AT_CUSTOMER: u64 = 3;
-const AT_NOTE: u64 = 4;
-const AT_HISTORY: u64 = 5;
+const AT_NAMES: u64 = 1;
+const AT_FIND: u64 = 2;
+const AT_WAREHOUSE: u64 = 3;
+const AT_DISTRICT: u64 = 4;
+const AT_CUSTOMER: u64 = 5;
+const AT_NOTE: u64 = 6;
+const AT_HISTORY: u64 = 7;
 
 /// Bytes of W_NAME and D_NAME.
 const NAME_BYTES: usize = 11;
@@ -52,32 +56,65 @@ const CUSTOMERS_MAX: usize = 3000;
 impl<M: Machine> TpccTasks<'_, M> {
     pub(super) fn begin_payment<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
         let (request, client) = self.client(task);
-        let Request { w, d, c_w, c_d, by, .. } = client.payment;
+        let Request { w, d, by, .. } = client.payment;
         let tables = &self.tables;
         let warehouse = hint(tables.warehouse, &key::warehouse(w));
-        step(view, task, PAY_WAREHOUSE, self.at(AT_WAREHOUSE), &[request], warehouse);
+        step(view, task, PAY_WAREHOUSE, AT_WAREHOUSE, &[request], warehouse);
         let district = hint(tables.district, &key::district(w, d));
-        step(view, task, PAY_DISTRICT, self.at(AT_DISTRICT), &[request], district);
-        let customer = match by {
-            By::Number(c) => hint(tables.customer, &key::customer(c_w, c_d, c)),
-            By::Name(_) => request,
-        };
-        step(view, task, PAY_CUSTOMER, self.at(AT_CUSTOMER), &[request], customer);
+        step(view, task, PAY_DISTRICT, AT_DISTRICT, &[request], district);
+        match by {
+            By::Number(c) => self.begin_customer(view, task, c),
+            By::Name(_) => step(view, task, FIND_CUSTOMER, self.at_find(), &[request], request),
+        }
+        step(view, task, READ_NAMES, AT_NAMES, &[request], warehouse);
     }
 
-    /// Where a step that HISTORY needs has its place: those that count themselves have the same.
-    fn at(&self, own: u64) -> u64 {
-        if self.joins.is_some() { AT_WAREHOUSE } else { own }
+    /// Where the search for a customer has its place: steps that count themselves have the same.
+    fn at_find(&self) -> u64 {
+        if self.joins.is_some() { AT_NAMES } else { AT_FIND }
+    }
+
+    /// Looks for a customer who is named. It is a step of its own, since it takes longer than all others, and reads nothing that
+    /// anybody writes.
+    pub(super) fn find_customer<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
+        let (request, client) = self.client(task);
+        let Request { c_w, c_d, by, .. } = client.payment;
+        let c = number(view, &self.tables, c_w, c_d, by);
+        self.scratch.set(request, FOUND, 0, c.into());
+        self.begin_customer(view, task, c);
+        self.found(view, task);
+    }
+
+    fn begin_customer<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task, c: u16) {
+        let (request, client) = self.client(task);
+        let Request { c_w, c_d, .. } = client.payment;
+        let customer = hint(self.tables.customer, &key::customer(c_w, c_d, c));
+        step(view, task, PAY_CUSTOMER, AT_CUSTOMER, &[request, c.into()], customer);
+    }
+
+    /// Reads what HISTORY has of warehouse and district.
+    pub(super) fn read_names<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
+        let (request, client) = self.client(task);
+        let Request { w, d, .. } = client.payment;
+        let row = view.get(self.tables.warehouse, &key::warehouse(w));
+        let of_warehouse = name(row, warehouse::W_NAME);
+        let row = view.get(self.tables.district, &key::district(w, d));
+        let of_district = name(row, district::D_NAME);
+        for (word, value) in of_warehouse.into_iter().chain(of_district).enumerate() {
+            self.scratch.set(request, NAMES, word, value);
+        }
+        self.found(view, task);
     }
 
     /// A step that HISTORY needs is over.
-    fn paid<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
+    fn found<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
         let (request, client) = self.client(task);
-        let goes_on = match &self.joins {
-            Some(joins) => joins.is_last(request, 0, 3),
-            None => task.function == PAY_CUSTOMER,
+        let is_last = match (client.payment.by, &self.joins) {
+            (By::Number(_), _) => true,
+            (By::Name(_), Some(joins)) => joins.is_last(request, 0, 2),
+            (By::Name(_), None) => task.function == FIND_CUSTOMER,
         };
-        if goes_on {
+        if is_last {
             let history = key::history(client.terminal.number, client.payment.sequence);
             let hint = hint(self.tables.history, &history);
             step(view, task, INSERT_HISTORY, AT_HISTORY, &[request], hint);
@@ -85,32 +122,24 @@ impl<M: Machine> TpccTasks<'_, M> {
     }
 
     pub(super) fn pay_warehouse<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
-        let (request, client) = self.client(task);
+        let (_, client) = self.client(task);
         let Request { w, amount, .. } = client.payment;
         let row = view.get(self.tables.warehouse, &key::warehouse(w));
         let paid = get(row, warehouse::W_YTD).wrapping_add(u64::from(amount));
         set(row, warehouse::W_YTD, paid);
-        for (word, value) in name(row, warehouse::W_NAME).into_iter().enumerate() {
-            self.scratch.set(request, WAREHOUSE, word, value);
-        }
-        self.paid(view, task);
-        self.log.write(view, own(task, AT_WAREHOUSE), |entry| {
+        self.log.write(view, task.timestamp, |entry| {
             let row = (self.tables.warehouse, &key::warehouse(w)[..]);
             log_column(entry, row, warehouse::W_YTD, paid);
         });
     }
 
     pub(super) fn pay_district<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
-        let (request, client) = self.client(task);
+        let (_, client) = self.client(task);
         let Request { w, d, amount, .. } = client.payment;
         let row = view.get(self.tables.district, &key::district(w, d));
         let paid = get(row, district::D_YTD).wrapping_add(u64::from(amount));
         set(row, district::D_YTD, paid);
-        for (word, value) in name(row, district::D_NAME).into_iter().enumerate() {
-            self.scratch.set(request, DISTRICT, word, value);
-        }
-        self.paid(view, task);
-        self.log.write(view, own(task, AT_DISTRICT), |entry| {
+        self.log.write(view, task.timestamp, |entry| {
             let row = (self.tables.district, &key::district(w, d)[..]);
             log_column(entry, row, district::D_YTD, paid);
         });
@@ -118,8 +147,8 @@ impl<M: Machine> TpccTasks<'_, M> {
 
     pub(super) fn pay_customer<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
         let (request, client) = self.client(task);
-        let Request { c_w, c_d, by, amount, .. } = client.payment;
-        let c = number(view, &self.tables, c_w, c_d, by);
+        let Request { c_w, c_d, amount, .. } = client.payment;
+        let c = task.word(1) as u16;
         let key = key::customer(c_w, c_d, c);
         let row = view.get(self.tables.customer, &key);
         let mut bytes = row.first::<{ customer::BYTES }>();
@@ -128,14 +157,12 @@ impl<M: Machine> TpccTasks<'_, M> {
         let info = view.get(self.tables.customer_info, &key);
         let info = info.first::<{ customer_info::C_CREDIT.end() }>();
         let shown = u64::from(customer_info::C_DISCOUNT.get(&info)) ^ balance as u64;
-        self.scratch.set(request, CUSTOMER, 0, c.into());
-        self.scratch.set(request, CUSTOMER, 1, shown);
+        self.scratch.set(request, CUSTOMER, 0, shown);
         if customer_info::C_CREDIT.get(&info) == b"BC" {
             let data = hint(self.tables.customer_data, &key);
             step(view, task, NOTE_BAD_CREDIT, AT_NOTE, &[request, c.into()], data);
         }
-        self.paid(view, task);
-        self.log.write(view, own(task, AT_CUSTOMER), |entry| {
+        self.log.write(view, task.timestamp, |entry| {
             entry.part(self.tables.customer, &key, 0, &bytes);
         });
     }
@@ -169,12 +196,15 @@ impl<M: Machine> TpccTasks<'_, M> {
         task: &Task,
     ) {
         let (request, client) = self.client(task);
-        let word = |line, word| self.scratch.get(request, line, word);
+        let c = match client.payment.by {
+            By::Number(c) => c,
+            By::Name(_) => self.scratch.get(request, FOUND, 0) as u16,
+        };
+        let word = |word| self.scratch.get(request, NAMES, word);
         let mut letters = [0; 16];
-        let name = letters_of([word(WAREHOUSE, 0), word(WAREHOUSE, 1)], &mut letters);
-        let mut names = Names::of_warehouse(name);
-        names.append(letters_of([word(DISTRICT, 0), word(DISTRICT, 1)], &mut letters));
-        let (row, end) = client.payment.history(word(CUSTOMER, 0) as u16, &names);
+        let mut names = Names::of_warehouse(letters_of([word(0), word(1)], &mut letters));
+        names.append(letters_of([word(2), word(3)], &mut letters));
+        let (row, end) = client.payment.history(c, &names);
         let key = key::history(client.terminal.number, client.payment.sequence);
         view.insert(self.tables.history, &key, &row[..end]);
         self.log.write(view, task.timestamp, |entry| {
@@ -183,13 +213,8 @@ impl<M: Machine> TpccTasks<'_, M> {
     }
 
     pub(super) fn shown_payment(&self, request: u64) -> u64 {
-        self.scratch.get(request, CUSTOMER, 1)
+        self.scratch.get(request, CUSTOMER, 0)
     }
-}
-
-/// The timestamp of what a step has written, by its own place in the transaction.
-fn own(task: &Task, at: u64) -> u64 {
-    task.timestamp / RANGE * RANGE + at
 }
 
 /// W_NAME or D_NAME as two words.
