@@ -1,7 +1,7 @@
 //! Tables: sorted maps from keys to versions, and the tables of their secondary indexes.
 
 use chiliad_api::{
-    Error, Layout, Range, Result, Secondary, Stamp, TableId, TableLayout, TableSpec, Writes, stamp,
+    Error, Range, Result, Secondary, Stamp, TableId, TableLayout, TableSpec, Writes, stamp,
 };
 use core::cmp::Ordering;
 use core::iter::{self, Peekable};
