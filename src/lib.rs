@@ -14,6 +14,7 @@ mod crash_servers;
 mod cycles;
 mod damage;
 mod figure;
+mod inspect;
 pub mod jobs;
 pub mod lines;
 mod log;
@@ -63,6 +64,7 @@ fn run(words: &[String]) -> Result<(), Stop> {
         Command::Schemes(flags) => schemes::run(&flags),
         Command::Machines(flags) => machines::run(&flags),
         Command::Recover(flags) => recover::run(&flags),
+        Command::Inspect(flags) => inspect::run(&flags),
         Command::Backup(flags) | Command::Restore(flags) => copy::run(&flags),
         Command::Crash(flags) => crash::run(&flags),
         Command::Damage(flags) => damage::run(&flags),

@@ -226,3 +226,73 @@ fn a_directory_without_permission_is_refused() {
     refused(&format!("backup {data} {closed}"), &closed, &[&closed, "accepted:"]);
     allow(0o700).expect("permissions");
 }
+
+#[derive(chiliad::Row)]
+struct Person {
+    name: String,
+    age: Option<u8>,
+    tags: Vec<String>,
+}
+
+/// A directory of two releases: rows of two versions of a schema, beside a table of bytes and a hash table.
+fn make_people(directory: &str) {
+    use chiliad::raw::TableSpec;
+    use chiliad::row::SchemaChange;
+    let db = Database::open(directory).expect("a new database");
+    let people: Table<(u16, String), Person> = db.create_table("people").expect("a table");
+    let person = |name: &str, age| Person { name: name.into(), age, tags: vec!["a \"b\"".into()] };
+    db.run(|tx| tx.insert(&people, &(1, "x"), &person("ann, and bob", Some(30)))).expect("a row");
+    let change = SchemaChange::Add {
+        name: "big".into(),
+        column_type: "u64".parse().expect("a type"),
+        default: Some(chiliad::row::Value::Unsigned(1 << 60)),
+    };
+    db.change_schema("people", &[change]).expect("changed");
+    let bytes = db.create_table_raw(TableSpec::ordered("bytes")).expect("a table");
+    let rows = (0..1_000_u32).map(|key| (key.to_be_bytes(), b"\x00\xff"));
+    db.bulk_load_raw(bytes, rows).expect("rows");
+    db.create_table_with::<u64, u64>(TableSpec::hash("hashed", 10)).expect("a table");
+}
+
+#[test]
+fn inspect_lists_tables_and_writes_rows() {
+    let folder = Folder::new("inspect");
+    let data = folder.file("data");
+    make_people(&data);
+    let before = files(&data);
+    let listed = stdout(&chiliad(&format!("inspect {data}")));
+    let people = "people: key (0 u16, 1 string), row (name string, age option(u8), tags list(string), big u64)\n";
+    assert!(listed.starts_with(people), "{listed}");
+    assert!(listed.contains("\nbytes: key (key blob), row (value blob)\n"), "{listed}");
+    let json = result(&format!("inspect {data}"));
+    assert_eq!(json["tables"][0]["row"][1]["type"], "option(u8)");
+
+    let rows = |words: &str| stdout(&chiliad(&format!("inspect {data} --table {words}")));
+    let expected = "{\"key.0\":1,\"key.1\":\"x\",\"name\":\"ann, and bob\",\"age\":30,\"tags\":[\"a \\\"b\\\"\"],\
+                    \"big\":\"1152921504606846976\"}\n";
+    assert_eq!(rows("people"), expected);
+    assert_eq!(
+        rows("people --form csv"),
+        "key.0,key.1,name,age,tags,big\n1,x,\"ann, and bob\",30,\"[a \"\"b\"\"]\",1152921504606846976\n"
+    );
+    let bytes = rows("bytes");
+    assert_eq!(bytes.lines().count(), 1_000);
+    assert_eq!(bytes.lines().nth(999), Some("{\"key\":\"000003e7\",\"value\":\"00ff\"}"));
+    assert!(files(&data) == before, "nothing is changed");
+}
+
+#[test]
+fn what_inspect_cannot_show_is_one_line() {
+    let folder = Folder::new("inspect-bad");
+    let data = folder.file("data");
+    make_people(&data);
+    let line = |words: &str| format!("inspect {data} {words}");
+    let missing = ["nobody: no such table", "accepted: people, bytes, hashed"];
+    refused(&line("--table nobody"), &data, &missing);
+    let hashed = ["a hash table cannot be scanned", "accepted: ordered tables"];
+    refused(&line("--table hashed"), &data, &hashed);
+    refused(&line("--form csv"), &data, &["--table"]);
+    refused(&line("--table people --form xml"), &data, &["json, csv"]);
+    let nothing = folder.file("nothing");
+    refused(&format!("inspect {nothing}"), &nothing, &[&nothing]);
+}

@@ -1,6 +1,7 @@
 //! The flags of the commands on data directories: recover, backup, restore, crash.
 
 use super::OutputFlags;
+use chiliad_rig::directory::RowForm;
 use chiliad_rig::kill::{Acknowledges, Work};
 use chiliad_words::flags;
 use chiliad_words::value::Words;
@@ -26,6 +27,29 @@ flags! {
         memory_ready: size_or_none() [requires = "rebuild"],
         /// Write the findings as JSON; `-` is standard output, which then holds nothing else.
         json: results(),
+        /// Print nothing; the exit status tells.
+        quiet: switch,
+    }
+}
+
+/// `--form`.
+const ROW_FORMS: &Words<RowForm> = &[
+    ("json", RowForm::Json, "An object for each row, in a line of its own"),
+    ("csv", RowForm::Csv, "A line of names, then a line for each row"),
+];
+
+flags! {
+    /// `chiliad inspect DIR`.
+    InspectFlags {
+        /// A sound data directory that no process has open for writing.
+        #[arg(value_name = "DIR")]
+        pub directory: PathBuf,
+        /// Write the rows of this table to standard output, and nothing else.
+        table: text(),
+        /// How rows are written [default: json].
+        form: one_of(ROW_FORMS, RowForm) [requires = "table"],
+        /// Write the tables and their columns as JSON; `-` is standard output, which then holds nothing else.
+        json: results() [conflicts_with = "table"],
         /// Print nothing; the exit status tells.
         quiet: switch,
     }

@@ -14,7 +14,7 @@ mod tasks;
 mod workloads;
 
 pub use cluster::{ClusterFlags, check_shares_log};
-pub use data::{ChildFlags, CopyFlags, CrashFlags, DamageFlags, RecoverFlags};
+pub use data::{ChildFlags, CopyFlags, CrashFlags, DamageFlags, InspectFlags, RecoverFlags};
 pub use figure::{FigureCommand, FigureRunFlags};
 pub use hyder::{LogFlags, MeldFlags};
 pub use machines::{CalibrateChildFlags, MachinesCommand, MachinesFlags};
@@ -69,6 +69,8 @@ pub enum Command {
     Machines(MachinesFlags),
     /// Say what a data directory holds and whether it is sound, by reading all of it. Changes nothing.
     Recover(RecoverFlags),
+    /// List the tables of a data directory with their columns, or write the rows of one. Changes nothing.
+    Inspect(InspectFlags),
     /// Copy a data directory that nobody has open, checking all of it, to an empty or missing one.
     Backup(CopyFlags),
     /// Put a backup in place: a directory that is empty or missing becomes the database.

@@ -110,6 +110,7 @@ mod ticket;
 mod transaction;
 mod until;
 mod upkeep;
+mod values;
 mod worker;
 
 /// Logs that several servers share: what [`Database::join`] opens, and what an application may bring.

@@ -2,9 +2,11 @@
 
 mod refusal;
 mod report;
+mod rows;
 
 pub use refusal::refusal;
 pub use report::{Inspected, Salvaged};
+pub use rows::{RowForm, write_rows};
 
 use chiliad::Phase;
 use chiliad_host::Leftover;
