@@ -12,7 +12,8 @@ pub fn run(flags: &InspectFlags) -> Result<(), Stop> {
     let refuse = |error| refusal(&flags.directory, &error);
     let options = Options::default().read_only(true);
     let db = Database::open_with(&flags.directory, options).map_err(refuse)?;
-    let tables = db.tables();
+    let tables = db.tables().into_iter().map(|table| (table.name, table.layout.columns()));
+    let tables: Vec<_> = tables.collect();
     let Some(table) = &flags.table else {
         let mut sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
         let lines = tables.iter().map(|(name, layout)| format!("{name}: {layout}\n"));

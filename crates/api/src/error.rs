@@ -199,6 +199,11 @@ pub enum Error {
     /// It was told to give up before it had committed: by its handle, or because its queue or its database
     /// is closed. Nothing has happened.
     Canceled,
+    /// The database was not closed: other handles of it are held. It goes on for them.
+    InUse {
+        /// How many there were: clones, workers, queues.
+        handles: usize,
+    },
     /// The database was opened for reading only.
     OpenedReadOnly,
     /// The log can no longer be written: nothing that was not durable by then will be, and the
@@ -321,6 +326,7 @@ impl fmt::Display for Error {
                 write!(f, "a row, entry or scan of another transaction: it ends with its own")
             }
             Self::Canceled => write!(f, "told to give up before a commit"),
+            Self::InUse { handles } => write!(f, "it stays open for {handles} other handles of it"),
             Self::OpenedReadOnly => write!(f, "the database was opened for reading only"),
             Self::LogFailed(error) => {
                 write!(f, "the log has failed, the database only reads: {error}")

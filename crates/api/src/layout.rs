@@ -58,6 +58,22 @@ impl TableSchema {
     }
 }
 
+impl TableLayout {
+    /// The columns of a table's key and of its rows, in the newest version. A table of bytes has one of each, `key` and
+    /// `value`.
+    #[must_use]
+    pub fn columns(&self) -> Layout {
+        match self {
+            Self::Schema(schema) => Layout { key: schema.key.clone(), row: schema.row() },
+            Self::Columns(layout) => layout.clone(),
+            Self::Bytes | Self::Unknown => {
+                let bytes = |name| vec![Column::new(name, ColumnType::Blob)];
+                Layout { key: bytes("key"), row: bytes("value") }
+            }
+        }
+    }
+}
+
 impl fmt::Display for Layout {
     /// `key (id u64), row (owner text(16), balance i64)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -238,6 +238,15 @@ pub trait Transaction {
     /// [`crate::Error::ForeignHandle`] for an entry of another transaction.
     fn key(&self, entry: Entry) -> Result<&[u8]>;
 
+    /// The primary key of a row that was read, however it was found: of an entry of
+    /// [`Transaction::scan_index`], [`Transaction::key`] is the key in the index, and this the key in the table.
+    ///
+    /// # Errors
+    /// [`crate::Error::ForeignHandle`] for a row of another transaction.
+    fn row_key(&self, row: Row) -> Result<&[u8]> {
+        self.key(Entry::new(row, row))
+    }
+
     /// The bytes of a row, with the changes made through this handle or before it was got. Whether it
     /// shows those made later through another handle of the same row is the engine's choice.
     ///

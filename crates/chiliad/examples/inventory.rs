@@ -192,7 +192,7 @@ fn main() -> Result<(), Error> {
         let first_order = tx.scan_prefix(&inventory.lines, &(0,)).values()?;
         Ok((part, first_order))
     })?;
-    let part = part.expect("loaded above");
+    let (_, part) = part.expect("loaded above");
     println!("{name} in warehouse 2: {} pieces left", part.stock);
     for Line { warehouse, item, quantity, cents } in &first_order {
         println!("order 0: {quantity} of item {item} from warehouse {warehouse}, {cents} cents");

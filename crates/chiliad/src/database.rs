@@ -164,7 +164,46 @@ impl Database {
         self.run_with(&RunOptions::default(), body)
     }
 
-    /// As [`Database::run`], with options, and with errors of the application's own.
+    /// As [`Database::run`], with errors of the application's own, to which the database's are converted. Where the
+    /// transaction had been refused, its error is not returned, whatever type it has been converted to: it is run
+    /// again.
+    ///
+    /// The compiler does not guess the type of the error: say it once, in the closure's return type or in its last
+    /// expression. (`run` takes [`Error`] alone, and needs no such word.)
+    ///
+    /// ```
+    /// use chiliad::{Database, Error, Table};
+    ///
+    /// #[derive(Debug, PartialEq)]
+    /// enum Refusal {
+    ///     NoSuchAccount(u64),
+    ///     Database(Error),
+    /// }
+    /// impl From<Error> for Refusal {
+    ///     fn from(error: Error) -> Self {
+    ///         Self::Database(error)
+    ///     }
+    /// }
+    ///
+    /// let db = Database::in_memory()?;
+    /// let accounts: Table<u64, i64> = db.create_table("accounts")?;
+    /// let balance = db.try_run(|tx| -> Result<i64, Refusal> {
+    ///     tx.get(&accounts, &7)?.ok_or(Refusal::NoSuchAccount(7))
+    /// });
+    /// assert_eq!(balance, Err(Refusal::NoSuchAccount(7)));
+    /// # Ok::<(), chiliad::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of the closure; [`Error::TooManyWorkers`].
+    pub fn try_run<T, E: From<Error>>(
+        &self,
+        body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
+    ) -> core::result::Result<T, E> {
+        self.run_with(&RunOptions::default(), body)
+    }
+
+    /// As [`Database::try_run`], with options.
     ///
     /// ```
     /// use chiliad::{Database, Error, RunOptions, Table};

@@ -28,8 +28,9 @@
 //!     tx.update(&accounts, &2, |account| account.balance += 30)
 //! })?;
 //!
-//! let bobs = db.run(|tx| tx.find(&accounts, Account::BY_OWNER, &("bob",)).values())?;
-//! assert_eq!(bobs[0].balance, 130);
+//! let bobs = db.run(|tx| tx.find(&accounts, Account::BY_OWNER, &("bob",)).rows())?;
+//! let (id, account) = &bobs[0];
+//! assert_eq!((*id, account.balance), (2, 130));
 //! # Ok::<(), chiliad::Error>(())
 //! ```
 //!
@@ -67,10 +68,12 @@ mod acks;
 mod background;
 mod backoff;
 mod batch;
+mod bounds;
 mod cache;
 mod cancel;
 mod change_schema;
 mod clock;
+mod close;
 mod column;
 mod copy_destination;
 mod database;
@@ -78,6 +81,7 @@ mod declare;
 pub mod directory;
 mod engine;
 mod error;
+mod find;
 mod form;
 #[cfg(doctest)]
 mod handles;
@@ -85,6 +89,7 @@ mod held;
 mod join;
 mod joined_threads;
 pub mod key;
+mod key_range;
 mod logs;
 mod nest;
 mod open;
@@ -96,14 +101,19 @@ mod place;
 mod queue;
 pub mod raw;
 mod reader;
+mod removals;
 pub mod row;
+mod rows;
 mod rules;
 mod run_options;
 mod scan;
 mod session;
 mod sleeper;
+mod string_prefix;
 mod table;
+mod table_list;
 mod tables;
+mod tell;
 mod threads;
 mod ticker;
 mod ticket;
@@ -111,6 +121,7 @@ mod transaction;
 mod until;
 mod upkeep;
 mod values;
+mod walk;
 mod worker;
 
 /// Logs that several servers share: what [`Database::join`] opens, and what an application may bring.
@@ -124,14 +135,17 @@ pub use backoff::Backoff;
 pub use cancel::Cancel;
 pub use column::Typed;
 pub use database::Database;
+pub use find::Find;
 pub use key::{Desc, Key, Lookup, Part, PartOf, Prefix};
+pub use key_range::KeyRange;
 pub use options::{Durability, Options};
 pub use pending::Pending;
 pub use queue::{Queue, Refused};
 pub use reader::{Fetched, Reader};
 pub use row::{Field, Row, Stored, Text};
+pub use rows::Rows;
 pub use run_options::{IN_FLIGHT_MAX, RunOptions};
-pub use scan::{Find, Scan};
+pub use scan::Scan;
 pub use table::{Index, Table};
 pub use ticket::Ticket;
 pub use transaction::{Snapshot, Transaction};

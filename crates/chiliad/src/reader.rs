@@ -3,7 +3,7 @@
 use crate::form::{Declared, Form};
 use crate::key::Lookup;
 use crate::raw::{Get, TableId, Transaction as _, Untyped};
-use crate::{Error, Result, Row, Table};
+use crate::{Error, Key, Result, Row, Table};
 use chiliad_engine::Row as Handle;
 use core::marker::PhantomData;
 use core::ops::Deref;
@@ -290,6 +290,16 @@ impl<'w> Reader<'w> {
         row: Handle,
     ) -> Result<Fetched<'w, V>> {
         self.value(table, row).map(|value| Fetched::new(row, table.form, value))
+    }
+
+    /// The primary key of a row that was read.
+    pub(crate) fn key<K: Key>(&self, row: Handle) -> Result<K> {
+        K::decode(self.raw.row_key(row)?)
+    }
+
+    /// Both.
+    pub(crate) fn row<K: Key, V: Row>(&self, table: &Table<K, V>, row: Handle) -> Result<(K, V)> {
+        Ok((self.key(row)?, self.value(table, row)?))
     }
 
     /// The untyped transaction, with the scratch memory beside it.

@@ -122,10 +122,10 @@ impl<K, V> fmt::Debug for Table<K, V> {
 ///     let oslo = tx.find(&people, Person::BY_CITY, &("Oslo",)).values()?;
 ///     let born: Vec<u16> = oslo.iter().map(|person| person.born).collect();
 ///     let badge_103 = tx.find(&people, Person::BY_BADGE, &(103,)).first()?;
-///     Ok((born, badge_103.map(|person| person.born)))
+///     Ok((born, badge_103.map(|(id, person)| (id, person.born))))
 /// })?;
 /// assert_eq!(born, [1990, 1980, 1970]);
-/// assert_eq!(id_3, Some(1980));
+/// assert_eq!(id_3, Some((3, 1980)));
 /// # Ok::<(), chiliad::Error>(())
 /// ```
 pub struct Index<V, K> {

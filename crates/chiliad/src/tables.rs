@@ -3,8 +3,7 @@
 use crate::declare;
 use crate::form::Form;
 use crate::raw::{TableId, TableLayout, TableSpec, Writes};
-use crate::values;
-use crate::{Database, Error, Key, Layout, Result, Row, Table};
+use crate::{Database, Error, Key, Result, Row, Table};
 use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
@@ -137,30 +136,6 @@ impl Database {
             declared.insert(id, spec);
         }
         Ok(Table::new(id, self.shared.rules.database, form))
-    }
-
-    /// The names of all tables, in the order in which they were created, each with the columns of its key and of its rows.
-    /// A table of bytes has one of each, `key` and `value`.
-    ///
-    /// ```
-    /// # use chiliad::{Database, Table};
-    /// # let db = Database::in_memory()?;
-    /// let _: Table<(u16, String), u64> = db.create_table("stock")?;
-    /// let tables = db.tables();
-    /// assert_eq!(tables[0].0, "stock");
-    /// assert_eq!(tables[0].1.to_string(), "key (0 u16, 1 string), row (0 u64)");
-    /// # Ok::<(), chiliad::Error>(())
-    /// ```
-    #[must_use]
-    pub fn tables(&self) -> Vec<(String, Layout)> {
-        let mut tables: Vec<_> =
-            self.declared().iter().map(|(id, spec)| (*id, spec.clone())).collect();
-        tables.sort_by_key(|(id, _)| *id);
-        let layout = |spec: TableSpec| {
-            let (key, row) = values::columns(&spec);
-            (spec.name, Layout { key, row })
-        };
-        tables.into_iter().map(|(_, spec)| layout(spec)).collect()
     }
 
     /// The number and the declaration of a table, for the untyped interface.
@@ -321,7 +296,7 @@ impl Database {
         Ok(())
     }
 
-    fn declared(&self) -> MutexGuard<'_, HashMap<TableId, TableSpec>> {
+    pub(crate) fn declared(&self) -> MutexGuard<'_, HashMap<TableId, TableSpec>> {
         let mut declared = self.shared.declared.lock().unwrap_or_else(PoisonError::into_inner);
         if self.shared.joined.is_some() {
             // Other servers declare tables too.

@@ -147,7 +147,8 @@ impl<'w> Transaction<'w> {
         raw.put(id, &scratch.key, &scratch.value)
     }
 
-    /// Changes the row under `key` by `change`, if there is one, and says whether there was.
+    /// Changes the row under `key` by `change`, if there is one, and returns what `change` does; `None` if there is
+    /// none.
     ///
     /// ```
     /// # use chiliad::{Database, Table};
@@ -155,8 +156,10 @@ impl<'w> Transaction<'w> {
     /// # let accounts: Table<u64, i64> = db.create_table("accounts")?;
     /// # db.bulk_load(&accounts, [(7, 100)])?;
     /// db.run(|tx| {
-    ///     assert!(tx.update(&accounts, &7, |balance| *balance += 20)?);
-    ///     assert!(!tx.update(&accounts, &8, |balance| *balance += 20)?);
+    ///     tx.update(&accounts, &7, |balance| *balance += 10)?;
+    ///     let before = tx.update(&accounts, &7, |balance| std::mem::replace(balance, 120))?;
+    ///     assert_eq!(before, Some(110));
+    ///     assert!(tx.update(&accounts, &8, |balance| *balance += 20)?.is_none());
     ///     Ok(())
     /// })?;
     /// assert_eq!(db.run(|tx| tx.get(&accounts, &7))?, Some(120));
@@ -165,16 +168,16 @@ impl<'w> Transaction<'w> {
     ///
     /// # Errors
     /// As for [`Transaction::put`] and [`Reader::get`].
-    pub fn update<K, V: Row>(
+    pub fn update<K, V: Row, T>(
         &mut self,
         table: &Table<K, V>,
         key: &(impl Lookup<K> + ?Sized),
-        change: impl FnOnce(&mut V),
-    ) -> Result<bool> {
-        let Some(mut row) = self.fetch_for_update(table, key)? else { return Ok(false) };
-        change(&mut row.value);
+        change: impl FnOnce(&mut V) -> T,
+    ) -> Result<Option<T>> {
+        let Some(mut row) = self.fetch_for_update(table, key)? else { return Ok(None) };
+        let made = change(&mut row.value);
         self.store(&row)?;
-        Ok(true)
+        Ok(Some(made))
     }
 
     /// Removes the row under `key`, and says whether there was one.

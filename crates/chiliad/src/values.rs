@@ -3,7 +3,7 @@
 use crate::raw::{Range, TableLayout, TableSpec, Transaction as _};
 use crate::row::Value;
 use crate::{Column, Database, Error, Result};
-use chiliad_api::row::{BadRow, ColumnType, key, read_key};
+use chiliad_api::row::{BadRow, key, read_key};
 use core::ops::Bound;
 
 /// Rows that are read in one transaction.
@@ -61,18 +61,6 @@ impl Database {
                 Some((key, _)) => last = Some(key),
                 None => return Ok(()),
             }
-        }
-    }
-}
-
-/// The columns of a table's key and rows; of a table of bytes, one of each.
-pub(crate) fn columns(spec: &TableSpec) -> (Vec<Column>, Vec<Column>) {
-    match &spec.layout {
-        TableLayout::Schema(schema) => (schema.key.clone(), schema.row()),
-        TableLayout::Columns(layout) => (layout.key.clone(), layout.row.clone()),
-        TableLayout::Bytes | TableLayout::Unknown => {
-            let bytes = |name| vec![Column::new(name, ColumnType::Blob)];
-            (bytes("key"), bytes("value"))
         }
     }
 }

@@ -59,6 +59,17 @@ impl Worker {
         self.run_with(&RunOptions::default(), body)
     }
 
+    /// As [`Database::try_run`].
+    ///
+    /// # Errors
+    /// As for [`Database::try_run`].
+    pub fn try_run<T, E: From<Error>>(
+        &mut self,
+        body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
+    ) -> core::result::Result<T, E> {
+        self.run_with(&RunOptions::default(), body)
+    }
+
     /// As [`Database::run_with`].
     ///
     /// # Errors

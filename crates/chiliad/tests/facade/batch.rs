@@ -100,7 +100,7 @@ fn siblings_and_threads_that_lock_in_any_order_all_commit() {
                         tx.update(&rows, from, |count| *count += 1)?;
                         tx.update(&rows, to, |count| *count += 1)
                     });
-                    assert!(results.unwrap().iter().all(|result| *result == Ok(true)));
+                    assert!(results.unwrap().iter().all(|result| *result == Ok(Some(()))));
                 });
             }
         });
@@ -118,7 +118,7 @@ fn partitions_may_be_declared() {
             let results = db.run_each_with(&options, 0..50, |tx, _| {
                 tx.update(&rows, &u64::from(partition), |count| *count += 1)
             });
-            assert_eq!(results, Ok(vec![Ok(true); 50]));
+            assert_eq!(results, Ok(vec![Ok(Some(())); 50]));
         }
         assert_eq!(all(&db, rows), [50, 50], "{scheme}");
     }
@@ -299,7 +299,7 @@ fn with_few_workers_left_there_are_fewer_in_flight() {
         let rows = counters(&db, 1);
         let add = |tx: &mut Transaction<'_>, _: &mut i32| tx.update(&rows, &0, |count| *count += 1);
         for _ in 0..10 {
-            assert_eq!(db.run_each(0..20, add), Ok(vec![Ok(true); 20]), "{scheme}");
+            assert_eq!(db.run_each(0..20, add), Ok(vec![Ok(Some(())); 20]), "{scheme}");
         }
         assert_eq!(all(&db, rows), [200]);
     }
@@ -390,7 +390,7 @@ fn one_thread_uses_several_databases_in_turns() {
         let (other, rows) = &databases[1 + *number % (databases.len() - 1)];
         other.run(|tx| tx.update(rows, &0, |count| *count += 1))
     });
-    assert_eq!(results, Ok(vec![Ok(true); 100]));
+    assert_eq!(results, Ok(vec![Ok(Some(())); 100]));
     for (at, (db, rows)) in databases.iter().enumerate() {
         let calls = (0..100).filter(|number| 1 + number % (databases.len() - 1) == at).count();
         // Without transactions, updates of siblings may be lost.

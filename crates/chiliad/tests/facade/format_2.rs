@@ -66,7 +66,7 @@ fn has_its_rows(db: &Database) {
     let rows = db.run(|tx| tx.scan(&people, ..).rows()).unwrap();
     assert_eq!(rows, [(1, person(30, 170, "ann")), (3, person(50, 190, "cid"))]);
     let found = db.run(|tx| tx.find(&people, Person::BY_AGE, &(50,)).first()).unwrap();
-    assert_eq!(found.unwrap().name, "cid");
+    assert_eq!(found.unwrap().1.name, "cid");
     let (pages, _) = db.table_raw("pages").unwrap();
     db.run(|tx| {
         let row = tx.raw().get(pages, b"/index")?.expect("there");

@@ -65,10 +65,10 @@ fn step(db: &Database, people: Table<u64, Person>, model: &mut Model, dice: &mut
         3 => {
             let result = db.run(|tx| tx.update(&people, &key, |row| *row = person.clone()));
             match (model.contains_key(&key), violates) {
-                (false, _) => assert_eq!(result, Ok(false)),
+                (false, _) => assert_eq!(result, Ok(None)),
                 (true, true) => assert_eq!(result, Err(unique)),
                 (true, false) => {
-                    assert_eq!(result, Ok(true));
+                    assert_eq!(result, Ok(Some(())));
                     model.insert(key, person);
                 }
             }
@@ -143,7 +143,7 @@ fn compare(db: &Database, people: Table<u64, Person>, model: &Model) {
         for badge in 0..60 {
             let found = tx.find(&people, Person::BY_BADGE, &(badge,)).first()?;
             let expected = rows.iter().find(|(_, row)| row.badge == badge);
-            assert_eq!(found.as_ref(), expected.map(|(_, row)| row));
+            assert_eq!(found.as_ref(), expected);
         }
         let between = tx.find_range(&people, Person::BY_DEBT, (-2,)..=(1,)).values()?;
         let mut debts: Vec<i32> =
@@ -256,7 +256,7 @@ fn threads_keep_indexes_in_line() {
                             1 => tx.remove(&people, &key).map(drop),
                             _ => {
                                 let found = tx.find(&people, Person::BY_CITY, &("a",));
-                                for mut row in found.limit(2).fetch()? {
+                                for (_, mut row) in found.limit(2).fetch()? {
                                     row.debt = -row.debt;
                                     tx.store(&row)?;
                                 }

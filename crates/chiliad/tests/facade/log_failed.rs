@@ -116,6 +116,8 @@ fn survives(durability: Durability) {
         let (db, rows, last) = failed(path.as_ref(), scheme, durability);
         reads(&db, &rows, last);
         refuses_to_write(&db, &rows);
+        let closed = db.close();
+        assert!(matches!(closed, Err(Error::LogFailed(_))), "{closed:?}");
     }
 }
 

@@ -4,6 +4,8 @@
 mod bad_input;
 mod batch;
 mod batch_durable;
+mod changes;
+mod closing;
 mod common;
 mod copies;
 mod durable;
@@ -26,3 +28,4 @@ mod snapshots;
 mod threads;
 mod typed;
 mod waits;
+mod walks;

@@ -1,0 +1,161 @@
+//! Walks: the rows of a range, by the key of their table or through a secondary index.
+//!
+//! A description first ([`Walk`]); run at once, with all rows of the range in the transaction's hands, or in
+//! pieces ([`Pieces`]), of which the next one is read when the last one is used up.
+
+use crate::bounds::Bounds;
+use crate::raw::{Entry, Scanned, TableId, Transaction as _, Untyped};
+use crate::{Fetched, Key, Reader, Result, Row, Table};
+
+/// Rows that are read at a time where a scan may be ended early.
+const PIECE: usize = 64;
+
+/// The order in which the rows of a table are gone through.
+#[derive(Clone, Copy)]
+pub(crate) enum Way {
+    /// By primary key.
+    Table,
+    /// By the secondary index at this position.
+    Index(usize),
+}
+
+impl Way {
+    fn scan(
+        self,
+        raw: &mut Untyped<'_>,
+        id: TableId,
+        range: crate::raw::Range<'_>,
+    ) -> Result<Scanned> {
+        match self {
+            Self::Table => raw.scan(id, range),
+            Self::Index(index) => raw.scan_index(id, index, range),
+        }
+    }
+}
+
+/// Some rows of a table, in some order.
+pub(crate) struct Walk<'r, 'w, K, V> {
+    reader: &'r mut Reader<'w>,
+    table: Table<K, V>,
+    way: Way,
+    bounds: Bounds,
+    reverse: bool,
+    limit: usize,
+}
+
+impl<'r, 'w, K, V> Walk<'r, 'w, K, V> {
+    pub fn new(reader: &'r mut Reader<'w>, table: Table<K, V>, way: Way, bounds: Bounds) -> Self {
+        Self { reader, table, way, bounds, reverse: false, limit: usize::MAX }
+    }
+
+    pub fn rev(self) -> Self {
+        Self { reverse: !self.reverse, ..self }
+    }
+
+    pub fn limit(self, limit: usize) -> Self {
+        Self { limit, ..self }
+    }
+
+    pub fn count(self) -> Result<usize> {
+        self.run().map(|(_, scanned)| scanned.map_or(0, Scanned::len))
+    }
+
+    fn run(self) -> Result<(&'r mut Reader<'w>, Option<Scanned>)> {
+        let id = self.reader.table(&self.table)?;
+        if self.bounds.is_empty() || self.limit == 0 {
+            return Ok((self.reader, None));
+        }
+        let range = self.bounds.range(self.reverse, self.limit);
+        let scanned = self.way.scan(self.reader.raw(), id, range)?;
+        Ok((self.reader, Some(scanned)))
+    }
+
+    fn collect<T>(self, make: impl Fn(&Reader<'w>, Entry) -> Result<T>) -> Result<Vec<T>> {
+        let (reader, scanned) = self.run()?;
+        let Some(scanned) = scanned else { return Ok(Vec::new()) };
+        let entries = reader.untyped().entries(scanned)?;
+        entries.iter().map(|&entry| make(reader, entry)).collect()
+    }
+
+    /// The same in pieces; an error comes with the first one.
+    pub fn into_pieces(self) -> (&'r mut Reader<'w>, Table<K, V>, Result<Pieces>) {
+        let Self { reader, table, way, bounds, reverse, limit } = self;
+        let id = reader.table(&table);
+        (reader, table, id.map(|id| Pieces::new(id, way, bounds, reverse, limit)))
+    }
+}
+
+impl<'w, K: Key, V: Row> Walk<'_, 'w, K, V> {
+    pub fn rows(self) -> Result<Vec<(K, V)>> {
+        let table = self.table;
+        self.collect(|reader, entry| reader.row(&table, entry.row))
+    }
+
+    pub fn keys(self) -> Result<Vec<K>> {
+        self.collect(|reader, entry| reader.key(entry.row))
+    }
+
+    pub fn values(self) -> Result<Vec<V>> {
+        let table = self.table;
+        self.collect(|reader, entry| reader.value(&table, entry.row))
+    }
+
+    pub fn fetch(self) -> Result<Vec<(K, Fetched<'w, V>)>> {
+        let table = self.table;
+        self.collect(|reader, entry| {
+            Ok((reader.key(entry.row)?, reader.fetched(&table, entry.row)?))
+        })
+    }
+
+    pub fn for_each(self, mut visit: impl FnMut(K, V) -> Result<()>) -> Result<()> {
+        let table = self.table;
+        let (reader, scanned) = self.run()?;
+        let Some(scanned) = scanned else { return Ok(()) };
+        for &entry in reader.untyped().entries(scanned)? {
+            let (key, row) = reader.row(&table, entry.row)?;
+            visit(key, row)?;
+        }
+        Ok(())
+    }
+}
+
+/// What is left of a walk that goes on in pieces.
+pub(crate) struct Pieces {
+    id: TableId,
+    way: Way,
+    bounds: Bounds,
+    reverse: bool,
+    left: usize,
+}
+
+impl Pieces {
+    pub fn new(id: TableId, way: Way, bounds: Bounds, reverse: bool, limit: usize) -> Self {
+        let left = if bounds.is_empty() { 0 } else { limit };
+        Self { id, way, bounds, reverse, left }
+    }
+
+    /// Reads the next piece: `None` where there is no more.
+    pub fn read(&mut self, raw: &mut Untyped<'_>) -> Result<Option<Scanned>> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        let wanted = self.left.min(PIECE);
+        let range = self.bounds.range(self.reverse, wanted);
+        let scanned = self.way.scan(raw, self.id, range)?;
+        let Some(&last) = raw.entries(scanned)?.last() else {
+            self.left = 0;
+            return Ok(None);
+        };
+        let is_last = match self.way {
+            Way::Table => scanned.len() < wanted,
+            // Where transactions are not serializable entries may be without their rows.
+            Way::Index(_) => false,
+        };
+        self.left = if is_last { 0 } else { self.left - scanned.len() };
+        if self.left > 0 {
+            let key = raw.key(last)?.to_vec();
+            self.bounds.go_on_after(key, self.reverse);
+        }
+        Ok(Some(scanned))
+    }
+}
