@@ -73,6 +73,7 @@ impl Database {
         let layout = declare::changed(schema, changes)?;
         self.shared.engine.change_layout(id, layout.clone())?;
         spec.layout = layout;
+        self.shared.schemas.keep(id, spec);
         Ok(())
     }
 }

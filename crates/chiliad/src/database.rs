@@ -2,9 +2,10 @@
 
 use crate::cache::{Held, Own, Slots};
 use crate::engine::{self, Engine};
-use crate::form::Declared;
+use crate::form::Schemas;
 use crate::joined_threads::JoinedThreads;
 use crate::persistent::Persistent;
+use crate::raw::{TableId, TableSpec};
 use crate::rules::Rules;
 use crate::session::{Plan, Session, Sessions};
 use crate::ticker::Ticker;
@@ -12,6 +13,7 @@ use crate::{Durability, Error, Options, Pending, Result};
 use crate::{RunOptions, Snapshot, Stats, Transaction};
 use chiliad_machine::Pace;
 use core::fmt;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -32,7 +34,8 @@ pub(crate) struct Shared {
     slots: Arc<Slots>,
     sessions: Sessions,
     /// The declarations of the tables, by which they are opened again.
-    pub(crate) declared: Declared,
+    pub(crate) declared: Mutex<HashMap<TableId, TableSpec>>,
+    pub(crate) schemas: Schemas,
     pub(crate) rules: Rules,
     pub(crate) options: Options,
     /// Its directory, if it has one.
@@ -102,7 +105,8 @@ impl Database {
             ticker: Some(Ticker::start(engine.clone(), Arc::clone(&slots), options.epoch)?),
             slots,
             sessions: Sessions::new(options.workers_max),
-            declared: Arc::new(Mutex::new(engine.tables().into_iter().collect())),
+            declared: Mutex::new(engine.tables().into_iter().collect()),
+            schemas: Schemas::default(),
             rules,
             options,
             persistent,
@@ -331,7 +335,7 @@ impl Database {
     }
 
     pub(crate) fn session(&self) -> Result<Session> {
-        Session::new(&self.shared.engine, &self.shared.sessions, &self.shared.declared)
+        Session::new(&self.shared.engine, &self.shared.sessions, &self.shared.schemas)
     }
 
     pub(crate) fn rules(&self) -> &Rules {

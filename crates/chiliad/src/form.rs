@@ -3,12 +3,34 @@
 use crate::raw::{TableId, TableLayout, TableSpec};
 use crate::row::places::Places;
 use crate::{Error, Result, Row};
+use chiliad_api::TableSchema;
 use chiliad_api::row::{VERSION_BYTES, with_version};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock};
 
-/// The tables of a database, with their declarations.
-pub(crate) type Declared = Arc<Mutex<HashMap<TableId, TableSpec>>>;
+/// The schemas of the tables of which there are handles, for rows of other versions than a handle's. Whoever declares
+/// tables may wait for a disk meanwhile; this is held for a look alone.
+#[derive(Clone, Default)]
+pub(crate) struct Schemas(Arc<RwLock<HashMap<TableId, Named>>>);
+
+/// A table's name and schema.
+type Named = (String, Arc<TableSchema>);
+
+impl Schemas {
+    /// Keeps the schema of a table that is declared so.
+    pub fn keep(&self, table: TableId, spec: &TableSpec) {
+        if let TableLayout::Schema(schema) = &spec.layout {
+            let named = (spec.name.clone(), Arc::clone(schema));
+            self.0.write().unwrap_or_else(PoisonError::into_inner).insert(table, named);
+        }
+    }
+
+    fn of(&self, table: TableId) -> Result<Named> {
+        let schemas = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let unknown = || Error::UnknownTable(format!("number {}", table.0));
+        schemas.get(&table).cloned().ok_or_else(unknown)
+    }
+}
 
 /// The form of a table's rows.
 #[derive(Clone, Copy, Debug)]
@@ -41,19 +63,19 @@ impl Form {
 
     /// The row that the bytes of `table` stand for.
     #[inline]
-    pub fn read<V: Row>(self, table: TableId, declared: &Declared, bytes: &[u8]) -> Result<V> {
+    pub fn read<V: Row>(self, table: TableId, schemas: &Schemas, bytes: &[u8]) -> Result<V> {
         if let (Self::Versioned(version), Some((first, body))) =
             (self, bytes.split_first_chunk::<VERSION_BYTES>())
             && *first == version.to_le_bytes()
         {
             return V::decode(body);
         }
-        self.read_other(table, declared, bytes)
+        self.read_other(table, schemas, bytes)
     }
 
     /// A row of another version, or of none.
     #[cold]
-    fn read_other<V: Row>(self, table: TableId, declared: &Declared, bytes: &[u8]) -> Result<V> {
+    fn read_other<V: Row>(self, table: TableId, schemas: &Schemas, bytes: &[u8]) -> Result<V> {
         let version = match self {
             Self::Versioned(version) => version,
             Self::Unversioned { open: false, .. } => return V::decode(bytes),
@@ -66,15 +88,9 @@ impl Form {
                 return V::decode(&body.unwrap_or_default());
             }
         };
-        let declared = declared.lock().unwrap_or_else(PoisonError::into_inner);
-        let spec = declared.get(&table);
-        let unknown = || Error::UnknownTable(format!("number {}", table.0));
-        let TableLayout::Schema(schema) = &spec.ok_or_else(unknown)?.layout else {
-            return Err(unknown());
-        };
+        let (name, schema) = schemas.of(table)?;
         let body = schema.rows.read(bytes)?;
         if schema.rows.version() != version {
-            let name = spec.map_or_else(String::new, |spec| spec.name.clone());
             return Err(Error::SchemaChanged(name));
         }
         V::decode(&body)

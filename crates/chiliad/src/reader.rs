@@ -1,6 +1,6 @@
 //! The reading half of a transaction, shared by transactions that write and by snapshots.
 
-use crate::form::{Declared, Form};
+use crate::form::{Form, Schemas};
 use crate::key::Lookup;
 use crate::raw::{Get, TableId, Transaction as _, Untyped};
 use crate::{Error, Key, Result, Row, Table};
@@ -12,13 +12,13 @@ use core::ops::Deref;
 pub(crate) struct Scratch {
     pub key: Vec<u8>,
     pub value: Vec<u8>,
-    /// The declarations of all tables, for rows of earlier versions.
-    declared: Declared,
+    /// For rows of earlier versions.
+    schemas: Schemas,
 }
 
 impl Scratch {
-    pub fn new(declared: &Declared) -> Self {
-        Self { key: Vec::new(), value: Vec::new(), declared: Declared::clone(declared) }
+    pub fn new(schemas: &Schemas) -> Self {
+        Self { key: Vec::new(), value: Vec::new(), schemas: schemas.clone() }
     }
 }
 
@@ -281,7 +281,7 @@ impl<'w> Reader<'w> {
     /// The value of a row of `table`.
     #[inline]
     pub(crate) fn value<K, V: Row>(&self, table: &Table<K, V>, row: Handle) -> Result<V> {
-        table.form.read(table.id, &self.scratch.declared, self.raw.bytes(row)?)
+        table.form.read(table.id, &self.scratch.schemas, self.raw.bytes(row)?)
     }
 
     pub(crate) fn fetched<K, V: Row>(

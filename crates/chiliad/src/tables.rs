@@ -51,6 +51,7 @@ impl Database {
         // Held throughout, so that nobody finds the table before its declaration.
         let mut declared = self.declared();
         let id = self.shared.engine.create_table(spec.clone())?;
+        self.shared.schemas.keep(id, &spec);
         declared.insert(id, spec);
         Ok(id)
     }
@@ -133,8 +134,9 @@ impl Database {
                 Ok(()) | Err(Error::OpenedReadOnly | Error::LogFailed(_)) => {}
                 Err(error) => return Err(error),
             }
-            declared.insert(id, spec);
+            declared.insert(id, spec.clone());
         }
+        self.shared.schemas.keep(id, &spec);
         Ok(Table::new(id, self.shared.rules.database, form))
     }
 

@@ -6,7 +6,7 @@ use self::attempts::{Load, Run};
 use crate::cancel::Cancel;
 use crate::clock::ticks_at;
 use crate::engine::{Engine, EngineSession};
-use crate::form::Declared;
+use crate::form::Schemas;
 use crate::held::Held;
 use crate::nest::{self, Aborts};
 use crate::raw::{TableId, Untyped};
@@ -104,13 +104,9 @@ impl<'a> Plan<'a> {
 }
 
 impl Session {
-    pub fn new(engine: &Engine, sessions: &Sessions, declared: &Declared) -> Result<Self> {
+    pub fn new(engine: &Engine, sessions: &Sessions, schemas: &Schemas) -> Result<Self> {
         let taken = sessions.take()?;
-        Ok(Self {
-            engine: engine.native_session()?,
-            scratch: Scratch::new(declared),
-            _taken: taken,
-        })
+        Ok(Self { engine: engine.native_session()?, scratch: Scratch::new(schemas), _taken: taken })
     }
 
     /// Has the idle worker collect up to `budget` items of its garbage and give back its free memory. Returns whether

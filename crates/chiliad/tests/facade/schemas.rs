@@ -258,3 +258,20 @@ fn a_type_grows_by_columns_with_defaults_alone() {
     let column = Column::new("level", Level::column_type());
     assert_eq!(column.to_string(), "level enum(0 Low, 1 High)");
 }
+
+/// Rows of versions before are read while a table is declared inside of a transaction of the same thread.
+#[test]
+fn old_rows_are_read_while_others_declare() {
+    let db = Database::in_memory().unwrap();
+    let before: Table<u64, One> = db.create_table("people").unwrap();
+    db.bulk_load(&before, (0..100).map(|key| (key, one("ann", 30)))).unwrap();
+    let after: Table<u64, Two> = db.table("people").unwrap();
+    let results = db.run_each(0..100_u64, |tx, key| {
+        if key.is_multiple_of(10) {
+            db.open_or_create_table::<u64, u64>(&format!("table {key}"))?;
+            db.table::<u64, Two>("people")?;
+        }
+        tx.get(&after, &*key)
+    });
+    assert!(results.unwrap().iter().all(|row| *row == Ok(Some(two("ann", 30)))));
+}
