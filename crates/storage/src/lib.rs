@@ -8,7 +8,6 @@
 //! - [`RecordRef`]: a record, that is the header a scheme owns, a length and the payload words;
 //! - [`OrderedIndex`] (a Masstree) and [`HashIndex`], whose leaves and buckets carry a [`Guard`]
 //!   each, so that a scheme can protect what is *not* there;
-//! - [`key`]: order-preserving encoding of composite keys.
 
 mod budget;
 mod chunks;
