@@ -82,7 +82,10 @@ fn bad_flags_are_refused() {
         assert!(parts.iter().all(|part| said.contains(part)), "{line}: {said}");
     }
     let said = stderr(&chiliad("dance"));
-    assert!(said.contains("recover, inspect, backup, restore, crash") && !said.contains("child"), "{said}");
+    assert!(
+        said.contains("recover, inspect, backup, restore, crash") && !said.contains("child"),
+        "{said}"
+    );
 }
 
 #[test]

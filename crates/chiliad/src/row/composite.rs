@@ -128,6 +128,7 @@ impl<T: Stored, const N: usize> Typed for [T; N] {
 
 impl<T: Stored, const N: usize> Stored for [T; N] {
     const VALUE_BYTES: Option<usize> = match T::VALUE_BYTES {
+        _ if N == 0 => Some(0),
         Some(bytes) => Some(bytes * N),
         None => None,
     };

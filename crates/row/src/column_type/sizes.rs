@@ -27,6 +27,7 @@ impl ColumnType {
             // And one that tells whether it is there.
             Self::Optional(of) => of.value_bytes()?.checked_add(1),
             Self::Descending(of) => of.value_bytes(),
+            Self::Array(_, 0) => Some(0),
             Self::Array(of, length) => of.value_bytes()?.checked_mul(*length as usize),
             Self::Tuple(types) => sum(types.iter()),
             Self::Struct(members) => sum(members.iter().map(|member| &member.column_type)),
