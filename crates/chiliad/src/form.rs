@@ -1,10 +1,9 @@
 //! Rows as a table holds them: a body, and the version of the schema under which it was written.
 
 use crate::raw::{TableId, TableLayout, TableSpec};
-use crate::row::places::Places;
 use crate::{Error, Result, Row};
 use chiliad_api::TableSchema;
-use chiliad_api::row::{VERSION_BYTES, with_version};
+use chiliad_api::row::{Head, VERSION_BYTES, with_version};
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -55,7 +54,7 @@ impl Form {
             Self::Unversioned { fixed, open } => {
                 row.encode(out);
                 if open {
-                    out.drain(fixed..fixed + END_BYTES);
+                    out.drain(fixed..fixed + Head::END_BYTES);
                 }
             }
         }
@@ -96,6 +95,3 @@ impl Form {
         V::decode(&body)
     }
 }
-
-/// Bytes of the end of a column of variable size.
-const END_BYTES: usize = Places::<1>::END_BYTES;

@@ -57,37 +57,133 @@ pub enum At {
     Variable(usize),
 }
 
-/// The places of a schema's columns.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct RowFormat {
-    places: Vec<Place>,
+/// The sizes by which all columns of a body are found: learned at run time from a schema, or when a program is compiled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Head {
+    /// Null bits that have a column.
+    nulls: usize,
     /// Bytes of null bits and columns of fixed size.
     fixed: usize,
     /// Columns of variable size.
     variable: usize,
 }
 
+impl Head {
+    /// Bytes of the end of a column of variable size.
+    pub const END_BYTES: usize = 4;
+
+    /// That of a body without columns yet, of which so many may have no value.
+    #[must_use]
+    pub const fn new(nullable: usize) -> Self {
+        Self { nulls: 0, fixed: nullable.div_ceil(8), variable: 0 }
+    }
+
+    /// Adds the next column, which takes so many bytes if it always takes as many, and returns its place. Sizes beyond the
+    /// address space saturate: no schema has them.
+    pub const fn add(&mut self, bytes: Option<usize>, nullable: bool) -> Place {
+        let null = if nullable { Some((self.nulls / 8, 1 << (self.nulls % 8))) } else { None };
+        self.nulls += nullable as usize;
+        let at = match bytes {
+            Some(bytes) => {
+                let offset = self.fixed;
+                self.fixed = offset.saturating_add(bytes);
+                At::Fixed { offset, bytes }
+            }
+            None => {
+                self.variable += 1;
+                At::Variable(self.variable - 1)
+            }
+        };
+        Place { null, at }
+    }
+
+    /// Bytes of a body before the columns of variable size: the least that a body has.
+    #[must_use]
+    #[inline]
+    pub const fn bytes(&self) -> usize {
+        self.fixed.saturating_add(Self::END_BYTES * self.variable)
+    }
+
+    /// The offset of the end of a column of variable size.
+    #[must_use]
+    #[inline]
+    pub const fn end_offset(&self, number: usize) -> usize {
+        self.fixed + Self::END_BYTES * number
+    }
+
+    /// Refuses a body whose length or ends are those of no row with this head.
+    ///
+    /// # Errors
+    /// [`BadRow::TooShort`], [`BadRow::Ends`].
+    #[inline]
+    pub fn check(&self, body: &[u8]) -> Result<(), BadRow> {
+        let Some(tail) = body.len().checked_sub(self.bytes()) else {
+            return Err(self.too_short(body));
+        };
+        let mut last = 0;
+        for number in 0..self.variable {
+            let end = self.end(body, number)?;
+            if end < last {
+                return Err(BadRow::Ends);
+            }
+            last = end;
+        }
+        if last == tail { Ok(()) } else { Err(BadRow::Ends) }
+    }
+
+    /// The bytes of the column of this place; `None` where it has no value.
+    ///
+    /// # Errors
+    /// [`BadRow`] for a body that does not reach as far.
+    #[inline]
+    pub fn cell<'b>(&self, body: &'b [u8], place: Place) -> Result<Option<&'b [u8]>, BadRow> {
+        if let Some((byte, bit)) = place.null
+            && body.get(byte).ok_or_else(|| self.too_short(body))? & bit != 0
+        {
+            return Ok(None);
+        }
+        match place.at {
+            At::Fixed { offset, bytes } => {
+                let cell = body.get(offset..offset.saturating_add(bytes));
+                cell.ok_or_else(|| self.too_short(body)).map(Some)
+            }
+            At::Variable(number) => {
+                let start = if number == 0 { 0 } else { self.end(body, number - 1)? };
+                let end = self.end(body, number)?;
+                let tail = body.get(self.bytes()..).ok_or_else(|| self.too_short(body))?;
+                tail.get(start..end).ok_or(BadRow::Ends).map(Some)
+            }
+        }
+    }
+
+    /// Where a column of variable size ends, counted from the first one's beginning.
+    #[inline]
+    fn end(&self, body: &[u8], number: usize) -> Result<usize, BadRow> {
+        let end = body.get(self.end_offset(number)..).and_then(|rest| rest.first_chunk());
+        let end = end.ok_or_else(|| self.too_short(body))?;
+        Ok(u32::from_le_bytes(*end) as usize)
+    }
+
+    #[cold]
+    fn too_short(&self, body: &[u8]) -> BadRow {
+        BadRow::TooShort { bytes: body.len(), needed: self.bytes() }
+    }
+}
+
+/// The places of a schema's columns.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RowFormat {
+    places: Vec<Place>,
+    head: Head,
+}
+
 impl RowFormat {
-    /// The format of rows of these columns. Sizes beyond the address space saturate: no schema has them.
+    /// The format of rows of these columns.
     pub fn of<'a>(types: impl IntoIterator<Item = &'a ColumnType>) -> Self {
         let types: Vec<_> = types.into_iter().collect();
-        let nullable = types.iter().filter(|it| it.is_nullable()).count();
-        let mut format = Self { places: Vec::new(), fixed: nullable.div_ceil(8), variable: 0 };
-        let mut nulls = 0;
-        for column_type in types {
-            let null = column_type.is_nullable().then(|| (nulls / 8, 1 << (nulls % 8)));
-            nulls += usize::from(null.is_some());
-            let at = match column_type.row_bytes() {
-                Some(bytes) => At::Fixed { offset: format.fixed, bytes },
-                None => At::Variable(format.variable),
-            };
-            match at {
-                At::Fixed { bytes, .. } => format.fixed = format.fixed.saturating_add(bytes),
-                At::Variable(_) => format.variable += 1,
-            }
-            format.places.push(Place { null, at });
-        }
-        format
+        let mut head = Head::new(types.iter().filter(|it| it.is_nullable()).count());
+        let places = types.iter().map(|it| head.add(it.row_bytes(), it.is_nullable())).collect();
+        Self { places, head }
     }
 
     /// How many columns there are.
@@ -105,10 +201,10 @@ impl RowFormat {
         self.places[at]
     }
 
-    /// Bytes of a body before the columns of variable size: the least that a body has.
+    /// The sizes by which the columns are found.
     #[must_use]
-    pub fn head_bytes(&self) -> usize {
-        self.fixed.saturating_add(4 * self.variable)
+    pub fn head(&self) -> Head {
+        self.head
     }
 
     /// Refuses a body whose length or ends are those of no row of this format.
@@ -116,19 +212,7 @@ impl RowFormat {
     /// # Errors
     /// [`BadRow::TooShort`], [`BadRow::Ends`].
     pub fn check(&self, body: &[u8]) -> Result<(), BadRow> {
-        let head = self.head_bytes();
-        let Some(tail) = body.len().checked_sub(head) else {
-            return Err(BadRow::TooShort { bytes: body.len(), needed: head });
-        };
-        let mut last = 0;
-        for at in 0..self.variable {
-            let end = self.end(body, at)?;
-            if end < last {
-                return Err(BadRow::Ends);
-            }
-            last = end;
-        }
-        if last == tail { Ok(()) } else { Err(BadRow::Ends) }
+        self.head.check(body)
     }
 
     /// The bytes of column `at` of a body; `None` where it has no value.
@@ -139,37 +223,7 @@ impl RowFormat {
     /// # Panics
     /// When there is no such column.
     pub fn cell<'b>(&self, body: &'b [u8], at: usize) -> Result<Option<&'b [u8]>, BadRow> {
-        let Place { null, at } = self.places[at];
-        if let Some((byte, bit)) = null {
-            let bits = body.get(byte).ok_or_else(|| self.too_short(body))?;
-            if bits & bit != 0 {
-                return Ok(None);
-            }
-        }
-        match at {
-            At::Fixed { offset, bytes } => {
-                let cell = body.get(offset..offset.saturating_add(bytes));
-                cell.ok_or_else(|| self.too_short(body)).map(Some)
-            }
-            At::Variable(number) => {
-                let start = if number == 0 { 0 } else { self.end(body, number - 1)? };
-                let end = self.end(body, number)?;
-                let tail = body.get(self.head_bytes()..).ok_or_else(|| self.too_short(body))?;
-                tail.get(start..end).ok_or(BadRow::Ends).map(Some)
-            }
-        }
-    }
-
-    /// Where a column of variable size ends, counted from the first one's beginning.
-    fn end(&self, body: &[u8], number: usize) -> Result<usize, BadRow> {
-        let offset = self.fixed + 4 * number;
-        let end = body.get(offset..).and_then(|rest| rest.first_chunk());
-        let end = end.ok_or_else(|| self.too_short(body))?;
-        Ok(u32::from_le_bytes(*end) as usize)
-    }
-
-    fn too_short(&self, body: &[u8]) -> BadRow {
-        BadRow::TooShort { bytes: body.len(), needed: self.head_bytes() }
+        self.head.cell(body, self.places[at])
     }
 
     /// Appends a body of these cells to `out`: for each column its bytes, or none.
@@ -179,7 +233,7 @@ impl RowFormat {
     /// other bytes, or those of variable size have more than 4 GiB.
     pub fn write<'c>(&self, cells: impl IntoIterator<Item = Option<&'c [u8]>>, out: &mut Vec<u8>) {
         let body = out.len();
-        out.resize(body + self.head_bytes(), 0);
+        out.resize(body + self.head.bytes(), 0);
         let tail = out.len();
         let mut cells = cells.into_iter();
         for place in &self.places {
@@ -197,8 +251,8 @@ impl RowFormat {
                 At::Variable(number) => {
                     out.extend_from_slice(cell.unwrap_or_default());
                     let end = u32::try_from(out.len() - tail).expect("at most 4 GiB");
-                    let at = body + self.fixed + 4 * number;
-                    out[at..at + 4].copy_from_slice(&end.to_le_bytes());
+                    let at = body + self.head.end_offset(number);
+                    out[at..at + Head::END_BYTES].copy_from_slice(&end.to_le_bytes());
                 }
             }
         }

@@ -31,7 +31,7 @@ pub use chain::Chain;
 pub use change::SchemaChange;
 pub use column_type::{ColumnType, DEPTH_MAX, Fields, Member, NoColumnType, Variant, is_name};
 pub use error::{BadRow, BadValue, SchemaError};
-pub use format::{At, Place, RowFormat, VERSION_BYTES, split, with_version};
+pub use format::{At, Head, Place, RowFormat, VERSION_BYTES, split, with_version};
 pub use history::History;
 pub use order::{read_key, write_key};
 pub use schema::{Schema, SchemaColumn};

@@ -86,8 +86,8 @@ impl Schema {
                 .map_err(|bad| SchemaError::Default { column: name.clone(), bad })?;
         }
         let format = RowFormat::of(columns.iter().map(|column| &column.column_type));
-        if format.head_bytes() > HEAD_BYTES_MAX {
-            return Err(SchemaError::TooWide(format.head_bytes()));
+        if format.head().bytes() > HEAD_BYTES_MAX {
+            return Err(SchemaError::TooWide(format.head().bytes()));
         }
         Ok(Self { columns, format })
     }

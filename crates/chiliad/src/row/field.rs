@@ -2,7 +2,7 @@
 
 use super::{Stored, places};
 use crate::Result;
-use chiliad_api::row::{At, Place};
+use chiliad_api::row::{At, Head, Place};
 use core::fmt;
 use core::marker::PhantomData;
 
@@ -10,8 +10,7 @@ use core::marker::PhantomData;
 /// field.
 pub struct Field<R, T> {
     place: Place,
-    ends: usize,
-    head: usize,
+    head: Head,
     name: &'static str,
     of: PhantomData<fn(R) -> T>,
 }
@@ -38,8 +37,7 @@ impl<R, T: Stored> Field<R, T> {
         at: usize,
         name: &'static str,
     ) -> Self {
-        let (place, ends, head) = (places.place(at), places.ends(), places.head_bytes());
-        Self { place, ends, head, name, of: PhantomData }
+        Self { place: places.place(at), head: places.head(), name, of: PhantomData }
     }
 
     /// Its name.
@@ -61,8 +59,7 @@ impl<R, T: Stored> Field<R, T> {
     /// its type.
     #[inline]
     pub fn get(self, body: &[u8]) -> Result<T> {
-        places::cell(body, self.place, self.ends, self.head)
-            .and_then(|cell| places::value(cell, self.name))
+        places::value(self.head.cell(body, self.place)?, self.name)
     }
 
     /// Writes the column into the body of a row. It has always as many bytes, and always a value.

@@ -6,7 +6,7 @@
 mod composite;
 mod field;
 mod numbers;
-pub(crate) mod places;
+mod places;
 mod stored;
 mod text;
 mod times;
@@ -265,7 +265,7 @@ mod tests {
         let format: &RowFormat = schema.format();
         let place = |at: usize| All::__CHILIAD_PLACES.place(at);
         assert!((0..format.columns()).all(|at| place(at) == format.place(at)));
-        assert_eq!(All::__CHILIAD_PLACES.head_bytes(), format.head_bytes());
+        assert_eq!(All::__CHILIAD_PLACES.head().bytes(), format.head().bytes());
         assert_eq!(
             schema.columns()[schema.place_of("shape").unwrap()].column_type.to_string(),
             "enum(0 Point, 1 Circle(u32), 2 Polygon(corners list(tuple(u32, u32)), \

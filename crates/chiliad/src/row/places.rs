@@ -3,8 +3,7 @@
 use super::Stored;
 use crate::Result;
 use crate::error::bad_column;
-use chiliad_api::row::{At, BadRow, Place};
-use core::ops::Range;
+use chiliad_api::row::{At, Head, Place};
 
 /// What the place of a column depends on.
 #[derive(Clone, Copy)]
@@ -21,18 +20,14 @@ impl ColumnShape {
     }
 }
 
-/// The places of `N` columns. The same as those of [`chiliad_api::row::RowFormat`], which learns them at run time.
+/// The places of `N` columns: those of [`chiliad_api::row::RowFormat`], which learns them at run time.
 #[derive(Clone, Copy, Debug)]
 pub struct Places<const N: usize> {
     places: [Place; N],
-    fixed: usize,
-    variable: usize,
+    head: Head,
 }
 
 impl<const N: usize> Places<N> {
-    /// Bytes of the end of a column of variable size.
-    pub(crate) const END_BYTES: usize = 4;
-
     /// The places of columns of these shapes.
     #[must_use]
     pub const fn of(shapes: [ColumnShape; N]) -> Self {
@@ -42,28 +37,14 @@ impl<const N: usize> Places<N> {
             nullable += shapes[at].nullable as usize;
             at += 1;
         }
-        let mut fixed = nullable.div_ceil(8);
-        let (mut variable, mut nulls) = (0, 0);
+        let mut head = Head::new(nullable);
         let mut places = [Place { null: None, at: At::Variable(0) }; N];
         at = 0;
         while at < N {
-            let null = if shapes[at].nullable { Some((nulls / 8, 1 << (nulls % 8))) } else { None };
-            nulls += shapes[at].nullable as usize;
-            let place = match shapes[at].bytes {
-                Some(bytes) => {
-                    let offset = fixed;
-                    fixed += bytes;
-                    At::Fixed { offset, bytes }
-                }
-                None => {
-                    variable += 1;
-                    At::Variable(variable - 1)
-                }
-            };
-            places[at] = Place { null, at: place };
+            places[at] = head.add(shapes[at].bytes, shapes[at].nullable);
             at += 1;
         }
-        Self { places, fixed, variable }
+        Self { places, head }
     }
 
     /// The place of a column.
@@ -72,24 +53,18 @@ impl<const N: usize> Places<N> {
         self.places[at]
     }
 
-    /// Bytes before the columns of variable size.
+    /// The sizes by which the columns are found.
     #[must_use]
-    pub const fn head_bytes(&self) -> usize {
-        self.fixed + 4 * self.variable
-    }
-
-    /// Where the end of the first column of variable size stands.
-    #[must_use]
-    pub const fn ends(&self) -> usize {
-        self.fixed
+    pub const fn head(&self) -> Head {
+        self.head
     }
 
     /// Begins a body after what `out` holds.
     #[inline]
     pub fn begin<'o>(&self, out: &'o mut Vec<u8>) -> BodyWriter<'o> {
         let start = out.len();
-        out.resize(start + self.head_bytes(), 0);
-        BodyWriter { start, tail: out.len(), ends: start + self.fixed, out }
+        out.resize(start + self.head.bytes(), 0);
+        BodyWriter { start, head: self.head, out }
     }
 
     /// Reads a body, whose length and ends are looked at first.
@@ -98,19 +73,8 @@ impl<const N: usize> Places<N> {
     /// When they are those of no such row.
     #[inline]
     pub fn read<'b>(&self, body: &'b [u8]) -> Result<BodyReader<'b>> {
-        let reader = BodyReader { body, ends: self.fixed, head: self.head_bytes() };
-        let Some(tail) = body.len().checked_sub(reader.head) else {
-            return Err(BadRow::TooShort { bytes: body.len(), needed: reader.head }.into());
-        };
-        let mut last = 0;
-        for number in 0..self.variable {
-            let end = reader.end(number)?;
-            if end < last {
-                return Err(BadRow::Ends.into());
-            }
-            last = end;
-        }
-        if last == tail { Ok(reader) } else { Err(BadRow::Ends.into()) }
+        self.head.check(body)?;
+        Ok(BodyReader { body, head: self.head })
     }
 }
 
@@ -118,9 +82,7 @@ impl<const N: usize> Places<N> {
 pub struct BodyWriter<'o> {
     out: &'o mut Vec<u8>,
     start: usize,
-    /// Where the columns of variable size begin.
-    tail: usize,
-    ends: usize,
+    head: Head,
 }
 
 impl BodyWriter<'_> {
@@ -139,10 +101,11 @@ impl BodyWriter<'_> {
             }
             At::Variable(number) => {
                 value.write_cell(self.out);
+                let tail = self.start + self.head.bytes();
                 // A row of more bytes than this counts is longer than any that is accepted.
-                let end = u32::try_from(self.out.len() - self.tail).unwrap_or(u32::MAX);
-                let at = self.ends + 4 * number;
-                self.out[at..at + 4].copy_from_slice(&end.to_le_bytes());
+                let end = u32::try_from(self.out.len() - tail).unwrap_or(u32::MAX);
+                let at = self.start + self.head.end_offset(number);
+                self.out[at..at + Head::END_BYTES].copy_from_slice(&end.to_le_bytes());
             }
         }
     }
@@ -152,8 +115,7 @@ impl BodyWriter<'_> {
 #[derive(Clone, Copy)]
 pub struct BodyReader<'b> {
     body: &'b [u8],
-    ends: usize,
-    head: usize,
+    head: Head,
 }
 
 impl BodyReader<'_> {
@@ -163,39 +125,8 @@ impl BodyReader<'_> {
     /// When the bytes are none of type `T`.
     #[inline]
     pub fn get<T: Stored>(&self, place: Place, name: &'static str) -> Result<T> {
-        cell(self.body, place, self.ends, self.head).and_then(|cell| value(cell, name))
+        value(self.head.cell(self.body, place)?, name)
     }
-
-    #[inline]
-    fn end(&self, number: usize) -> Result<usize> {
-        end(self.body, self.ends, self.head, number)
-    }
-}
-
-fn end(body: &[u8], ends: usize, head: usize, number: usize) -> Result<usize> {
-    let end = body.get(ends + 4 * number..).and_then(|rest| rest.first_chunk());
-    let end = end.ok_or(BadRow::TooShort { bytes: body.len(), needed: head })?;
-    Ok(u32::from_le_bytes(*end) as usize)
-}
-
-/// The bytes of a column of a body whose ends stand at `ends` and whose columns of variable size begin at `head`.
-#[inline]
-pub(super) fn cell(body: &[u8], place: Place, ends: usize, head: usize) -> Result<Option<&[u8]>> {
-    let too_short = |needed| BadRow::TooShort { bytes: body.len(), needed };
-    if let Some((byte, bit)) = place.null
-        && body.get(byte).ok_or_else(|| too_short(head))? & bit != 0
-    {
-        return Ok(None);
-    }
-    let range: Range<usize> = match place.at {
-        At::Fixed { offset, bytes } => offset..offset + bytes,
-        At::Variable(number) => {
-            let start = if number == 0 { 0 } else { end(body, ends, head, number - 1)? };
-            head.saturating_add(start)..head.saturating_add(end(body, ends, head, number)?)
-        }
-    };
-    let needed = range.end;
-    Ok(Some(body.get(range).ok_or_else(|| too_short(needed))?))
 }
 
 /// The value of a column's bytes.
