@@ -11,6 +11,7 @@
 //! | the bytes of a value, and a value of any type | `value` |
 //! | where the columns lie in a row | `format` |
 //! | columns, defaults, changes; old rows as new ones | `schema`, `change`, `history`, `upgrade` |
+//! | instants and addresses as numbers and bytes | `parts` |
 //! | keys: bytes that compare as their values do | `key`, `order` |
 #![forbid(unsafe_code)]
 
@@ -22,6 +23,7 @@ mod format;
 mod history;
 pub mod key;
 mod order;
+pub mod parts;
 mod schema;
 mod source;
 mod upgrade;

@@ -18,9 +18,10 @@
 //! They are the encodings of [`key`](crate::key), and no key of a type is a proper prefix of another one.
 
 use crate::key::{self, KeyPart};
-use crate::value::{DECIMAL_END, SECOND};
+use crate::parts::below_a_second;
+use crate::value::DECIMAL_END;
 use crate::{BadValue, ColumnType, Value, ValueSource};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 /// Appends the key of a column that has these bytes, or no value.
 ///
@@ -274,20 +275,10 @@ fn read(column_type: &ColumnType, source: &mut key::Source<'_>) -> Result<Value,
             64 => i64::read(source)?.into(),
             _ => i128::read(source)?,
         }),
-        T::Float(32) => {
-            let bits = u32::read(source)?;
-            let bits = if bits >> 31 == 1 { bits ^ 1 << 31 } else { !bits };
-            Value::Float(f32::from_bits(bits).into())
-        }
-        T::Float(_) => {
-            let bits = u64::read(source)?;
-            Value::Float(f64::from_bits(if bits >> 63 == 1 { bits ^ 1 << 63 } else { !bits }))
-        }
+        T::Float(32) => Value::Float(f32::read(source)?.into()),
+        T::Float(_) => Value::Float(f64::read(source)?),
         T::Decimal => read_decimal(source)?,
-        T::Char => {
-            let value = char::from_u32(u32::read(source)?);
-            Value::Char(value.ok_or_else(|| BadValue::new("a code of no character"))?)
-        }
+        T::Char => Value::Char(char::read(source)?),
         T::Bytes(length) => {
             let bytes = (0..*length).map(|_| u8::read(source));
             Value::Bytes(bytes.collect::<Result<_, _>>()?)
@@ -296,19 +287,15 @@ fn read(column_type: &ColumnType, source: &mut key::Source<'_>) -> Result<Value,
         T::Blob => Value::Bytes(<[u8]>::read(source)?),
         T::Duration => {
             let seconds = u64::read(source)?;
-            Value::Duration { seconds, nanoseconds: below_a_second(source)? }
+            Value::Duration { seconds, nanoseconds: below_a_second(u32::read(source)?)? }
         }
         T::Instant => {
             let seconds = i64::read(source)?;
-            Value::Instant { seconds, nanoseconds: below_a_second(source)? }
+            Value::Instant { seconds, nanoseconds: below_a_second(u32::read(source)?)? }
         }
         T::Date => Value::Date(i32::read(source)?),
         T::Time => Value::Time(u64::read(source)?),
-        T::Ip => match (u8::read(source)?, <[u8; 16]>::read(source)?) {
-            (4, [a, b, c, d, ..]) => Value::Ip(IpAddr::from(Ipv4Addr::new(a, b, c, d))),
-            (6, bytes) => Value::Ip(IpAddr::from(Ipv6Addr::from(bytes))),
-            _ => return Err(BadValue::new("an address of neither version 4 nor 6")),
-        },
+        T::Ip => Value::Ip(IpAddr::read(source)?),
         T::Uuid => Value::Uuid(<[u8; 16]>::read(source)?),
         _ => return read_parts(column_type, source),
     })
@@ -354,13 +341,4 @@ fn read_parts(column_type: &ColumnType, source: &mut key::Source<'_>) -> Result<
         }
         _ => return Err(no_order(column_type)),
     })
-}
-
-fn below_a_second(source: &mut key::Source<'_>) -> Result<u32, BadValue> {
-    let nanoseconds = u32::read(source)?;
-    if nanoseconds < SECOND {
-        Ok(nanoseconds)
-    } else {
-        Err(BadValue::new("a second or more of nanoseconds"))
-    }
 }

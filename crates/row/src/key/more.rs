@@ -1,9 +1,10 @@
 //! Numbers with a point, characters, times and addresses as parts of keys.
 
 use super::{BadKey, KeyPart, Sink, Source};
+use crate::parts::{below_a_second, of_address, of_instant, to_address, to_instant};
 use core::time::Duration;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::net::IpAddr;
+use std::time::SystemTime;
 
 macro_rules! floats {
     ($($type:ty, $bits:ty;)*) => {$(
@@ -51,13 +52,6 @@ impl KeyPart for () {
     }
 }
 
-const SECOND: u32 = 1_000_000_000;
-
-fn below_a_second(source: &mut Source<'_>) -> Result<u32, BadKey> {
-    u32::read(source)
-        .and_then(|nanoseconds| if nanoseconds < SECOND { Ok(nanoseconds) } else { Err(BadKey) })
-}
-
 impl KeyPart for Duration {
     const BYTES_MAX: usize = 12;
     type Decoded = Self;
@@ -66,7 +60,9 @@ impl KeyPart for Duration {
         self.subsec_nanos().write(sink);
     }
     fn read(source: &mut Source<'_>) -> Result<Self, BadKey> {
-        Ok(Self::new(u64::read(source)?, below_a_second(source)?))
+        let seconds = u64::read(source)?;
+        let nanoseconds = below_a_second(u32::read(source)?).map_err(|_| BadKey)?;
+        Ok(Self::new(seconds, nanoseconds))
     }
 }
 
@@ -75,24 +71,13 @@ impl KeyPart for SystemTime {
     const BYTES_MAX: usize = 12;
     type Decoded = Self;
     fn write<S: Sink>(&self, sink: &mut S) {
-        let seconds = |span: Duration| i64::try_from(span.as_secs()).unwrap_or(i64::MAX);
-        let (seconds, nanoseconds) = match self.duration_since(UNIX_EPOCH) {
-            Ok(after) => (seconds(after), after.subsec_nanos()),
-            Err(before) => match (seconds(before.duration()), before.duration().subsec_nanos()) {
-                (seconds, 0) => (-seconds, 0),
-                (seconds, nanoseconds) => (-seconds - 1, SECOND - nanoseconds),
-            },
-        };
+        let (seconds, nanoseconds) = of_instant(*self);
         seconds.write(sink);
         nanoseconds.write(sink);
     }
     fn read(source: &mut Source<'_>) -> Result<Self, BadKey> {
-        let seconds = i64::read(source)?;
-        let after = Duration::new(0, below_a_second(source)?);
-        let span = Duration::from_secs(seconds.unsigned_abs());
-        let whole =
-            if seconds < 0 { UNIX_EPOCH.checked_sub(span) } else { UNIX_EPOCH.checked_add(span) };
-        whole.and_then(|whole| whole.checked_add(after)).ok_or(BadKey)
+        let (seconds, nanoseconds) = (i64::read(source)?, u32::read(source)?);
+        to_instant(seconds, nanoseconds).map_err(|_| BadKey)
     }
 }
 
@@ -101,26 +86,9 @@ impl KeyPart for IpAddr {
     const BYTES_MAX: usize = 17;
     type Decoded = Self;
     fn write<S: Sink>(&self, sink: &mut S) {
-        match self {
-            Self::V4(address) => {
-                sink.put([4]);
-                sink.put(address.octets());
-                sink.put([0; 12]);
-            }
-            Self::V6(address) => {
-                sink.put([6]);
-                sink.put(address.octets());
-            }
-        }
+        sink.put(of_address(*self));
     }
     fn read(source: &mut Source<'_>) -> Result<Self, BadKey> {
-        let ([version], bytes) = (source.take()?, source.take::<16>()?);
-        match (version, &bytes) {
-            (4, [a, b, c, d, zeros @ ..]) if zeros == &[0; 12] => {
-                Ok(Ipv4Addr::new(*a, *b, *c, *d).into())
-            }
-            (6, bytes) => Ok(Ipv6Addr::from(*bytes).into()),
-            _ => Err(BadKey),
-        }
+        to_address(source.take()?).map_err(|_| BadKey)
     }
 }

@@ -1,9 +1,9 @@
 //! Values from bytes: the reverse of `encode`, and as strict. Each value has one form.
 
-use super::{DECIMAL_END, SECOND, Value};
+use super::{DECIMAL_END, Value};
 use crate::column_type::DAY;
+use crate::parts::{below_a_second, to_address};
 use crate::{BadValue, ColumnType, ValueSource};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 impl Value {
     /// The value of `column_type` at the head of `source`.
@@ -57,11 +57,17 @@ impl Value {
             T::Blob | T::Custom { bytes: None, .. } => Self::Bytes(source.blob()?.to_vec()),
             T::Duration => {
                 let seconds = u64::from_le_bytes(source.take()?);
-                Self::Duration { seconds, nanoseconds: below_a_second(source)? }
+                Self::Duration {
+                    seconds,
+                    nanoseconds: below_a_second(u32::from_le_bytes(source.take()?))?,
+                }
             }
             T::Instant => {
                 let seconds = i64::from_le_bytes(source.take()?);
-                Self::Instant { seconds, nanoseconds: below_a_second(source)? }
+                Self::Instant {
+                    seconds,
+                    nanoseconds: below_a_second(u32::from_le_bytes(source.take()?))?,
+                }
             }
             T::Date => Self::Date(i32::from_le_bytes(source.take()?)),
             T::Time => {
@@ -71,7 +77,7 @@ impl Value {
                 }
                 Self::Time(nanoseconds)
             }
-            T::Ip => Self::Ip(address(source)?),
+            T::Ip => Self::Ip(to_address(source.take()?)?),
             T::Uuid => Self::Uuid(source.take()?),
             _ => return Self::decode_parts(column_type, source),
         })
@@ -169,26 +175,6 @@ fn wide(source: &mut ValueSource<'_>, bits: u16) -> Result<[u8; 16], BadValue> {
 fn utf8(bytes: &[u8]) -> Result<String, BadValue> {
     let text = core::str::from_utf8(bytes).map_err(|_| BadValue::new("text is not UTF-8"))?;
     Ok(text.into())
-}
-
-fn below_a_second(source: &mut ValueSource<'_>) -> Result<u32, BadValue> {
-    let nanoseconds = u32::from_le_bytes(source.take()?);
-    if nanoseconds < SECOND {
-        Ok(nanoseconds)
-    } else {
-        Err(BadValue::new("a second or more of nanoseconds"))
-    }
-}
-
-fn address(source: &mut ValueSource<'_>) -> Result<IpAddr, BadValue> {
-    let ([version], bytes): (_, [u8; 16]) = (source.take()?, source.take()?);
-    match (version, &bytes) {
-        (4, [a, b, c, d, zeros @ ..]) if zeros == &[0; 12] => {
-            Ok(Ipv4Addr::new(*a, *b, *c, *d).into())
-        }
-        (6, bytes) => Ok(Ipv6Addr::from(*bytes).into()),
-        _ => Err(BadValue::new("an address of neither version 4 nor 6")),
-    }
 }
 
 /// `count` values.

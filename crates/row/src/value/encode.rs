@@ -21,10 +21,10 @@
 //! A column has the bytes of its value, but that the length of a `string`, `json`, `blob` or `custom(..)` is told by its
 //! end in the row, and that of an `option` by a null bit.
 
-use super::{DECIMAL_END, SECOND, Value};
+use super::{DECIMAL_END, Value};
 use crate::column_type::DAY;
+use crate::parts::{SECOND, of_address};
 use crate::{BadValue, ColumnType};
-use std::net::IpAddr;
 
 impl Value {
     /// Appends the bytes of a value of `column_type` within another one. A number may have any type that holds it.
@@ -78,7 +78,7 @@ impl Value {
             (T::Time, Self::Time(nanoseconds)) if *nanoseconds < DAY => {
                 out.extend(nanoseconds.to_le_bytes());
             }
-            (T::Ip, Self::Ip(address)) => put_address(*address, out),
+            (T::Ip, Self::Ip(address)) => out.extend(of_address(*address)),
             (T::Uuid, Self::Uuid(bytes)) => out.extend(bytes),
             _ => return self.encode_parts(column_type, out),
         }
@@ -186,21 +186,6 @@ fn put_blob(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), BadValue> {
     out.extend(length.to_le_bytes());
     out.extend(bytes);
     Ok(())
-}
-
-fn put_address(address: IpAddr, out: &mut Vec<u8>) {
-    let mut bytes = [0; 17];
-    match address {
-        IpAddr::V4(address) => {
-            bytes[0] = 4;
-            bytes[1..5].copy_from_slice(&address.octets());
-        }
-        IpAddr::V6(address) => {
-            bytes[0] = 6;
-            bytes[1..].copy_from_slice(&address.octets());
-        }
-    }
-    out.extend(bytes);
 }
 
 fn too_long() -> BadValue {

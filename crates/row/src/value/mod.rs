@@ -69,8 +69,5 @@ pub enum Value {
     },
 }
 
-/// Nanoseconds of a second.
-pub(crate) const SECOND: u32 = 1_000_000_000;
-
 /// No decimal has an integer of as many: it has 38 digits.
 pub(crate) const DECIMAL_END: u128 = 10_u128.pow(38);

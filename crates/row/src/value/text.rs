@@ -1,7 +1,8 @@
 //! Values as one word: what a person reads, and what a default is written as.
 
-use super::{DECIMAL_END, SECOND, Value};
+use super::{DECIMAL_END, Value};
 use crate::column_type::DAY;
+use crate::parts::SECOND;
 use crate::{BadValue, ColumnType};
 use core::fmt::{self, Display};
 
