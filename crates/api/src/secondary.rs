@@ -6,7 +6,9 @@
 
 use crate::error::{Error, Result};
 use crate::layout::{TableLayout, TableSchema};
-use crate::table::{ColumnPart, IndexParts, KeyPart, PartType, SecondarySpec, Source, TableId};
+use crate::table::{
+    ColumnPart, IndexParts, KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec,
+};
 use chiliad_row::{BadRow, Chain, split, write_key};
 use std::sync::Arc;
 
@@ -53,6 +55,15 @@ impl Keyed {
         };
         let places = parts.iter().filter_map(place).collect();
         Self { schema: Arc::clone(schema), places }
+    }
+}
+
+impl TableSpec {
+    /// The indexes of the table of number `id`: the entries of the n-th are in the table of the n-th number after it.
+    #[must_use]
+    pub fn indexes(&self, id: TableId) -> Vec<Secondary> {
+        let numbered = (id.0 + 1..).map(TableId).zip(&self.secondary);
+        numbered.map(|(id, index)| Secondary::new(index.clone(), id, &self.layout)).collect()
     }
 }
 

@@ -1,9 +1,7 @@
 //! Tables: declared by items of the shared log, so that every server has the same ones under the same numbers.
 
 use chiliad_api::catalog::{Blob, TABLE_NUMBERS_MAX};
-use chiliad_api::{
-    Error, Result, Secondary, SecondarySpec, TableId, TableLayout, TableSpec, Writes,
-};
+use chiliad_api::{Error, Result, Secondary, TableId, TableLayout, TableSpec, Writes};
 use chiliad_log::codec::{Decoder, put_blob};
 use std::sync::Arc;
 
@@ -143,10 +141,7 @@ impl Catalog {
         let table = self.get(id)?;
         let mut spec = table.spec.clone();
         change(&mut spec)?;
-        let numbered = (id.0 + 1..).map(TableId).zip(&spec.secondary);
-        let index =
-            |(id, index): (_, &SecondarySpec)| Secondary::new(index.clone(), id, &spec.layout);
-        let indexes = numbered.map(index).collect();
+        let indexes = spec.indexes(id);
         let is_index = table.is_index;
         self.tables[id.0 as usize] = Some(Arc::new(Table { spec, indexes, is_index }));
         Ok(id)
@@ -206,10 +201,7 @@ impl Change {
 
 /// The table of number `id`, and after it those of its indexes.
 fn tables_of(id: TableId, spec: TableSpec) -> Vec<Table> {
-    let numbered = (id.0 + 1..).map(TableId).zip(&spec.secondary);
-    // The entries of the n-th index are in the table of the n-th number after it.
-    let index = |(id, index): (_, &SecondarySpec)| Secondary::new(index.clone(), id, &spec.layout);
-    let indexes = numbered.map(index).collect();
+    let indexes = spec.indexes(id);
     let of_indexes: Vec<_> = spec
         .secondary
         .iter()

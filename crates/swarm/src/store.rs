@@ -7,8 +7,7 @@ use crate::table::{State, Table};
 use crate::tasks::Bodies;
 use crate::view::View;
 use chiliad_api::{
-    Error, Info, Isolation, Result, Secondary, Session, Stats, Store, TableId, TableLayout,
-    TableSpec, Writes,
+    Error, Info, Isolation, Result, Session, Stats, Store, TableId, TableLayout, TableSpec, Writes,
 };
 use chiliad_machine::Machine;
 use core::time::Duration;
@@ -105,11 +104,7 @@ impl<M: Machine> Store<M> for Swarm<M> {
         }
         let number = base.tables.next() as u32;
         let memory = Memory(&base.pool);
-        let ids = (number + 1..).map(TableId);
-        let secondary = spec.secondary.iter().cloned().zip(ids);
-        let layout = &spec.layout;
-        let secondary =
-            secondary.map(|(spec, table)| Secondary::new(spec, table, layout)).collect();
+        let secondary = spec.indexes(TableId(number));
         let indexes: Vec<_> = spec
             .secondary
             .iter()

@@ -14,7 +14,7 @@ use crate::tables::dropped::{DroppedTables, pin_catalog_version};
 use crate::tables::seal::Seal;
 use crate::tables::table::{Entry, Table};
 use chiliad_api::stamp::TombstoneStamps;
-use chiliad_api::{Error, IndexKind, Result, Secondary, TableId, TableLayout, TableSpec, Writes};
+use chiliad_api::{Error, IndexKind, Result, TableId, TableLayout, TableSpec, Writes};
 use chiliad_machine::{Latch, Machine, Ordering, Shared, Word};
 use chiliad_storage::{HashIndex, Heap, Index, LocalHeap, OrderedIndex, Slot};
 use std::sync::Arc;
@@ -88,8 +88,8 @@ impl<M: Machine> Catalog<M> {
             }
             TableId(tables.len() as u32)
         };
-        let (spec, layout) = spec.exchange(());
-        Ok(Made { id, tables: make(heap, id, spec, &layout, verify)?, layout })
+        let layout = spec.layout.clone();
+        Ok(Made { id, tables: make(heap, id, spec, verify)?, layout })
     }
 
     /// Shows a table that was made.
@@ -119,8 +119,7 @@ impl<M: Machine> Catalog<M> {
     ) -> Result<Vec<Entry<M>>> {
         let mut entries: Vec<Entry<M>> = (0..blob.next).map(|_| None).collect();
         for (number, spec) in &blob.tables {
-            let (spec, layout) = spec.clone().exchange(());
-            let made = make(heap, TableId(*number), spec, &layout, verify)?;
+            let made = make(heap, TableId(*number), spec.clone(), verify)?;
             for (entry, table) in entries[*number as usize..].iter_mut().zip(made) {
                 *entry = Some(Arc::new(Shared::new(table)));
             }
@@ -173,7 +172,7 @@ impl<M: Machine> Catalog<M> {
     pub fn change_layout(&self, id: TableId, layout: TableLayout) {
         if let Some(place) = self.tables.lock().get_mut(id.0 as usize) {
             debug_assert!(place.table.is_some(), "its declaration was found");
-            // Whoever writes a row of the new version has seen it declared, which is after this.
+            // The indexes learn the version first: no transaction writes a row of it before it is declared.
             let indexes = place.table.iter().flat_map(|table| &table.secondary);
             indexes.for_each(|index| index.change_layout(&layout));
             place.layout = layout;
@@ -252,21 +251,19 @@ impl<M: Machine> Made<M> {
 fn make<M: Machine>(
     heap: &Arc<Shared<M, Heap<M>>>,
     id: TableId,
-    spec: TableSpec<()>,
-    layout: &TableLayout,
+    spec: TableSpec,
     verify: bool,
 ) -> Result<Vec<Table<M>>> {
     debug_assert!(id.0 + (spec.secondary.len() as u32) < TABLE_NUMBERS_MAX, "numbers are left");
     let limit_bytes = heap.usage().limit_bytes;
     let mut local = LocalHeap::new(heap).ok_or(Error::NO_SLOT)?;
-    let mut secondary = Vec::new();
+    let secondary = spec.indexes(id);
+    let (spec, _) = spec.exchange(());
     let mut specs = Vec::new();
-    for (at, index_spec) in spec.secondary.iter().enumerate() {
+    for index_spec in &spec.secondary {
         let own = TableSpec::ordered(&format!("{}/{}", spec.name, index_spec.name));
         let (mut own, _) = own.exchange(());
         (own.present_only, own.writes) = (spec.present_only, spec.writes);
-        let table = TableId(id.0 + 1 + at as u32);
-        secondary.push(Secondary::new(index_spec.clone(), table, layout));
         specs.push((own, vec![]));
     }
     specs.insert(0, (spec, secondary));
