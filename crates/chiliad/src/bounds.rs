@@ -49,7 +49,7 @@ impl Bounds {
         Self { low, high }
     }
 
-    /// What is left of the range for a scan that has come as far as `key`.
+    /// Cuts off the part of the range that a scan has read, up to and with `key`.
     pub fn go_on_after(&mut self, key: Vec<u8>, reverse: bool) {
         let bound = if reverse { &mut self.high } else { &mut self.low };
         *bound = Bound::Excluded(key);

@@ -83,7 +83,7 @@ impl Form {
                     let end = u32::try_from(tail.len()).unwrap_or(u32::MAX);
                     [head, &end.to_le_bytes(), tail].concat()
                 });
-                // What is too short for its columns is so for its ends, too.
+                // A row too short for its fixed columns has no body: decoding an empty one reports that.
                 return V::decode(&body.unwrap_or_default());
             }
         };

@@ -39,7 +39,7 @@ pub struct Rows<'r, 'w, K, V> {
     given: usize,
 }
 
-/// What is left to be read.
+/// The rows that an iterator has not read yet.
 enum Rest {
     Pieces(Pieces),
     /// It could not begin.

@@ -119,7 +119,7 @@ impl<'w, K: Key, V: Row> Walk<'_, 'w, K, V> {
     }
 }
 
-/// What is left of a walk that goes on in pieces.
+/// The rest of a walk that reads in pieces.
 pub(crate) struct Pieces {
     id: TableId,
     way: Way,

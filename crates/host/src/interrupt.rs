@@ -126,7 +126,7 @@ mod tests {
     /// Names the directory of the child below, where this process is one.
     const CHILD: &str = "CHILIAD_TEST_STUCK";
 
-    /// What a test in a process of its own does: it listens, and never looks whether a signal has come.
+    /// The process that a test starts: it listens, and never asks whether a signal has come.
     #[test]
     fn stuck() {
         let Some(directory) = std::env::var_os(CHILD) else { return };

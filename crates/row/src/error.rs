@@ -1,4 +1,4 @@
-//! What is wrong with bytes, values and schemas.
+//! Errors of bytes, values and schemas.
 
 use core::fmt;
 
@@ -49,7 +49,7 @@ pub enum BadRow {
     Column {
         /// The column.
         column: String,
-        /// What is wrong.
+        /// The error in its bytes or value.
         bad: BadValue,
     },
 }
@@ -94,7 +94,7 @@ pub enum SchemaError {
     Default {
         /// The column.
         column: String,
-        /// What is wrong.
+        /// The error in the default.
         bad: BadValue,
     },
     /// There is no such column.

@@ -96,7 +96,7 @@ pub struct Variant {
     pub fields: Fields,
 }
 
-/// What a variant carries.
+/// The values that a variant carries.
 #[derive(Clone, PartialEq, Eq, Debug, Hash)]
 pub enum Fields {
     /// Nothing.

@@ -37,7 +37,7 @@ impl FromStr for ColumnType {
     }
 }
 
-/// What is left of a text.
+/// Reads a text from its beginning; `rest` is the part not read yet.
 struct Parser<'a> {
     rest: &'a str,
 }
@@ -123,7 +123,8 @@ impl<'a> Parser<'a> {
         Ok(parsed)
     }
 
-    /// What is repeated has bytes: so a list is never longer than the bytes that tell it.
+    /// Reads the type of the items of a list or an array. It refuses a type whose values have no bytes, so that a list
+    /// never has more items than bytes.
     fn item(&mut self, depth: usize) -> Parsed<ColumnType> {
         self.column_type(depth)
             .and_then(|of| if of.value_bytes() == Some(0) { Err(NoColumnType) } else { Ok(of) })
