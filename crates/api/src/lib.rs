@@ -7,7 +7,7 @@
 //! | to see | look into |
 //! | --- | --- |
 //! | a database, its log and its directory | `store`, `report`, `host`, `stats` |
-//! | a session, and the transaction in progress on it | `session`, `transaction`, `numbers`, `cancel` |
+//! | a session, and the transaction in progress on it | `session`, `transaction`, `numbers`, `cancel`, `undo` |
 //! | how a transaction is run until it goes through | `retry`, `backoff` |
 //! | tables, their columns and secondary indexes | `table`, `layout`, `layout_differs`, `secondary`, `validate` |
 //! | what a verified run reports | `recorder`, `stamp` |
@@ -36,6 +36,7 @@ mod stats;
 mod store;
 mod table;
 mod transaction;
+mod undo;
 mod validate;
 
 pub use backoff::{Backoff, FAULTS, WaitLimit};
@@ -66,3 +67,4 @@ pub use table::{
     TableId, TableSpec, Writes,
 };
 pub use transaction::{Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction};
+pub use undo::{Savepoint, UndoLog};

@@ -257,6 +257,11 @@ impl<M: Machine, S: Session<M> + ?Sized> Transaction for Running<'_, M, S> {
     }
 
     #[inline]
+    fn table_of(&self, row: Row) -> Result<TableId> {
+        self.session.table_of(row)
+    }
+
+    #[inline]
     fn bytes(&self, row: Row) -> Result<&[u8]> {
         self.session.bytes(row)
     }

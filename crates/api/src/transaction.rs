@@ -247,6 +247,12 @@ pub trait Transaction {
         self.key(Entry::new(row, row))
     }
 
+    /// The table of a row that was read.
+    ///
+    /// # Errors
+    /// [`crate::Error::ForeignHandle`] for a row of another transaction.
+    fn table_of(&self, row: Row) -> Result<TableId>;
+
     /// The bytes of a row, with the changes made through this handle or before it was got. Whether it
     /// shows those made later through another handle of the same row is the engine's choice.
     ///

@@ -106,6 +106,7 @@ pub mod row;
 mod rows;
 mod rules;
 mod run_options;
+mod savepoint;
 mod scan;
 mod session;
 mod sleeper;

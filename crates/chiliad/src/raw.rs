@@ -38,6 +38,7 @@ pub use chiliad_engine::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 
 use crate::until::Until;
 use crate::{Error, Reason, Result};
+use chiliad_api::{Savepoint, UndoLog};
 use chiliad_engine::{NativeSession, Running};
 use chiliad_machine::Interleaved;
 
@@ -50,11 +51,15 @@ pub struct Untyped<'w> {
     /// It remembers conflicts itself, whatever the closure makes of them.
     running: Running<'w, Interleaved, NativeSession>,
     until: Until,
+    /// What the savepoints that are set would take back.
+    undo: UndoLog,
+    /// Why writes could not be taken back: it must not commit.
+    spoilt: Option<Error>,
 }
 
 impl<'w> Untyped<'w> {
     pub(crate) fn new(running: Running<'w, Interleaved, NativeSession>, until: Until) -> Self {
-        Self { running, until }
+        Self { running, until, undo: UndoLog::default(), spoilt: None }
     }
 
     /// Why the transaction cannot commit: it has met a conflict, or what it has read is no state
@@ -72,7 +77,7 @@ impl<'w> Untyped<'w> {
     }
 
     pub(crate) fn commit(self) -> Result<chiliad_engine::Committed> {
-        match self.until.check() {
+        match self.check() {
             Ok(()) => self.running.commit(),
             Err(over) => {
                 self.running.rollback();
@@ -95,10 +100,53 @@ impl<'w> Untyped<'w> {
         self.running.rollback();
     }
 
+    /// Whether the transaction may go on.
+    fn check(&self) -> Result<()> {
+        match &self.spoilt {
+            None => self.until.check(),
+            Some(error) => Err(error.clone()),
+        }
+    }
+
     /// The transaction's operations, unless its deadline has passed or it was canceled.
     fn operations(&mut self) -> Result<&mut NativeSession> {
-        self.until.check()?;
+        self.check()?;
         Ok(self.running.session())
+    }
+
+    /// The operations, and the log that has to hear of writes while a savepoint is set.
+    fn recording(&mut self) -> Result<(&mut NativeSession, Option<&mut UndoLog>)> {
+        self.check()?;
+        let undo = self.undo.is_recording().then_some(&mut self.undo);
+        Ok((self.running.session(), undo))
+    }
+
+    /// The operations, for a change of a row that was read.
+    fn before_change(&mut self, row: Row) -> Result<&mut NativeSession> {
+        let (operations, undo) = self.recording()?;
+        if let Some(undo) = undo {
+            undo.changes(operations, row)?;
+        }
+        Ok(operations)
+    }
+
+    pub(crate) fn set_savepoint(&mut self) -> Savepoint {
+        self.undo.set()
+    }
+
+    pub(crate) fn release(&mut self, savepoint: Savepoint) {
+        self.undo.release(savepoint);
+    }
+
+    /// Takes back what was written since. Where that fails, the transaction does not commit.
+    pub(crate) fn roll_back_to(&mut self, savepoint: Savepoint) -> Result<()> {
+        let undone = self.undo.roll_back(self.running.session(), savepoint);
+        match &undone {
+            // The session remembers with what it was lost.
+            Ok(()) | Err(Error::Conflict(_) | Error::TransactionOver) => {}
+            Err(error) => _ = self.spoilt.get_or_insert_with(|| error.clone()),
+        }
+        undone
     }
 }
 
@@ -131,31 +179,44 @@ impl Transaction for Untyped<'_> {
         self.running.key(entry)
     }
 
+    fn table_of(&self, row: Row) -> Result<TableId> {
+        self.running.table_of(row)
+    }
+
     fn bytes(&self, row: Row) -> Result<&[u8]> {
         self.running.bytes(row)
     }
 
     fn insert(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
-        self.operations()?.insert(table, key, value)
+        match self.recording()? {
+            (operations, Some(undo)) => undo.insert(operations, table, key, value),
+            (operations, None) => operations.insert(table, key, value),
+        }
     }
 
     fn update(&mut self, row: Row, value: &[u8]) -> Result<()> {
-        self.operations()?.update(row, value)
+        self.before_change(row)?.update(row, value)
     }
 
     fn modify(&mut self, row: Row) -> Result<&mut [u8]> {
-        self.operations()?.modify(row)
+        self.before_change(row)?.modify(row)
     }
 
     fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
-        self.operations()?.put(table, key, value)
+        match self.recording()? {
+            (operations, Some(undo)) => undo.put(operations, table, key, value),
+            (operations, None) => operations.put(table, key, value),
+        }
     }
 
     fn remove_row(&mut self, row: Row) -> Result<()> {
-        self.operations()?.remove_row(row)
+        self.before_change(row)?.remove_row(row)
     }
 
     fn remove(&mut self, table: TableId, key: &[u8]) -> Result<bool> {
-        self.operations()?.remove(table, key)
+        match self.recording()? {
+            (operations, Some(undo)) => undo.remove(operations, table, key),
+            (operations, None) => operations.remove(table, key),
+        }
     }
 }

@@ -237,6 +237,10 @@ impl<M: Machine, S: Scheme<M>> Transaction for Worker<M, S> {
         Ok(core.arena.get(core.handles.access(entry.key())?.key))
     }
 
+    fn table_of(&self, row: Row) -> Result<TableId> {
+        Ok(self.core.handles.access(row)?.table)
+    }
+
     #[inline]
     fn bytes(&self, row: Row) -> Result<&[u8]> {
         self.core.bytes(row)

@@ -328,6 +328,10 @@ impl<M: Machine> Transaction for HyderSession<M> {
         self.running()?.place_of(entry.key()).map(|place| place.1)
     }
 
+    fn table_of(&self, row: Row) -> Result<TableId> {
+        self.running()?.place_of(row).map(|place| place.0)
+    }
+
     fn bytes(&self, row: Row) -> Result<&[u8]> {
         self.running()?.bytes(row)
     }

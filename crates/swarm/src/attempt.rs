@@ -136,6 +136,10 @@ impl Attempt {
         Ok(&self.bytes[self.accesses[self.access(entry.key())?].key.clone()])
     }
 
+    pub(crate) fn table_of(&self, row: Row) -> Result<TableId> {
+        Ok(TableId(self.accesses[self.access(row)?].table))
+    }
+
     pub(crate) fn find<T: Lines>(
         &mut self,
         view: &mut View<'_, T>,

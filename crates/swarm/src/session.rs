@@ -169,6 +169,10 @@ impl<M: Machine> Transaction for SwarmSession<M> {
         self.running()?.key(entry)
     }
 
+    fn table_of(&self, row: Row) -> Result<TableId> {
+        self.running()?.table_of(row)
+    }
+
     fn bytes(&self, row: Row) -> Result<&[u8]> {
         self.running()?.bytes(row)
     }

@@ -57,6 +57,10 @@ impl<T: Lines> Transaction for Statements<'_, '_, T> {
         self.attempt.key(entry)
     }
 
+    fn table_of(&self, row: Row) -> Result<TableId> {
+        self.attempt.table_of(row)
+    }
+
     fn bytes(&self, row: Row) -> Result<&[u8]> {
         self.attempt.bytes(row)
     }

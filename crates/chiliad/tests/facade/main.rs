@@ -23,6 +23,7 @@ mod promises;
 mod queue;
 mod refused_directories;
 mod running;
+mod savepoints;
 mod schemas;
 mod snapshots;
 mod threads;

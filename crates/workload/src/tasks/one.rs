@@ -146,6 +146,10 @@ impl Transaction for Told<'_> {
         self.tx.key(entry)
     }
 
+    fn table_of(&self, row: Row) -> Result<TableId> {
+        self.tx.table_of(row)
+    }
+
     fn bytes(&self, row: Row) -> Result<&[u8]> {
         self.tx.bytes(row)
     }

@@ -358,6 +358,10 @@ impl Transaction for ModelTx<'_> {
         Ok(&self.accessed(entry.key())?.1)
     }
 
+    fn table_of(&self, row: Row) -> Result<TableId> {
+        self.accessed(row).map(|(table, _)| *table)
+    }
+
     fn bytes(&self, row: Row) -> Result<&[u8]> {
         let (table, key) = self.accessed(row)?;
         Ok(&self.model.tables[table.0 as usize].rows[key])

@@ -68,6 +68,10 @@ impl<T: Transaction> Transaction for Witness<'_, T> {
         self.tx.key(entry)
     }
 
+    fn table_of(&self, row: Row) -> Result<TableId> {
+        self.tx.table_of(row)
+    }
+
     fn bytes(&self, row: Row) -> Result<&[u8]> {
         self.tx.bytes(row)
     }
