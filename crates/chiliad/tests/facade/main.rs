@@ -25,6 +25,7 @@ mod refused_directories;
 mod running;
 mod savepoints;
 mod schemas;
+mod sequences;
 mod snapshots;
 mod threads;
 mod typed;
