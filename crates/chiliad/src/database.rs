@@ -1,5 +1,6 @@
 //! The database, as an application embeds it.
 
+use crate::asynchronous::AsyncThreads;
 use crate::cache::{Held, Own, Slots};
 use crate::engine::{self, Engine};
 use crate::form::Schemas;
@@ -30,13 +31,15 @@ pub struct Database {
 /// Fields are dropped in order: the ticker has ended by then, the cached workers go, then the threads
 /// of the log with all that was committed, then the engine.
 pub(crate) struct Shared {
+    /// They end first: the transaction in hand may need all the others.
+    pub(crate) async_threads: AsyncThreads,
     ticker: Option<Ticker>,
     slots: Arc<Slots>,
     sessions: Sessions,
     /// The declarations of the tables, by which they are opened again.
     pub(crate) declared: Mutex<HashMap<TableId, TableSpec>>,
     pub(crate) schemas: Schemas,
-    pub(crate) rules: Rules,
+    pub(crate) rules: Arc<Rules>,
     pub(crate) options: Options,
     /// Its directory, if it has one.
     pub(crate) persistent: Option<Persistent>,
@@ -47,6 +50,7 @@ pub(crate) struct Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        self.async_threads.end();
         if let Some(persistent) = &mut self.persistent {
             persistent.wind_down();
         }
@@ -90,7 +94,7 @@ impl Database {
         joined: Option<JoinedThreads>,
     ) -> Result<Self> {
         let slots = Arc::<Slots>::default();
-        let rules = Rules {
+        let rules = Arc::new(Rules {
             workers: Arc::<Slots>::downgrade(&slots),
             engine: engine.clone(),
             // Relaxed: only that each gets another number matters.
@@ -100,13 +104,16 @@ impl Database {
             durability: options.durability,
             all_partitions: (0..options.partitions).collect(),
             pace: Pace::new(),
-        };
+        });
+        let (sessions, schemas) = (Sessions::new(options.workers_max), Schemas::default());
+        let threads = options.async_threads;
         let shared = Shared {
+            async_threads: AsyncThreads::new(threads, &slots, &rules, &sessions, &schemas),
             ticker: Some(Ticker::start(engine.clone(), Arc::clone(&slots), options.epoch)?),
             slots,
-            sessions: Sessions::new(options.workers_max),
+            sessions,
             declared: Mutex::new(engine.tables().into_iter().collect()),
-            schemas: Schemas::default(),
+            schemas,
             rules,
             options,
             persistent,

@@ -45,6 +45,7 @@
 //!   [`directory`]: inspection, backup, restore, salvage;
 //! - [`Database::run_each`]: several transactions in flight on one thread; [`Queue`]: the same for
 //!   servers;
+//! - [`Database::run_async`]: transactions as futures, for any runtime;
 //! - [`Worker`]: transactions without the look-up, or without a closure;
 //! - [`raw`]: bytes under bytes.
 #![forbid(unsafe_code)]
@@ -65,6 +66,7 @@ mod documents {
 extern crate self as chiliad;
 
 mod acks;
+mod asynchronous;
 mod background;
 mod backoff;
 mod batch;
@@ -133,6 +135,7 @@ pub mod shared_log {
     pub use chiliad_shared_log::{DelayedLog, FileLog, FileLogOptions, MemoryLog};
 }
 
+pub use asynchronous::RunAsync;
 pub use backoff::Backoff;
 pub use cancel::Cancel;
 pub use column::Typed;

@@ -1,6 +1,7 @@
 //! How a database is opened, and how a transaction is run.
 
 use crate::backoff::Backoff;
+use crate::threads::Threads;
 use chiliad_engine::{
     DurableOptions, Error, LogOptions, SchemeName as Scheme, Snapshots, Timestamps,
 };
@@ -21,6 +22,9 @@ pub enum Durability {
     #[default]
     Sync,
 }
+
+/// Threads for futures at most.
+const ASYNC_THREADS_MAX: usize = 1024;
 
 /// The greatest number of workers that the engine has slots for.
 const WORKERS_MAX: usize = 65_536;
@@ -80,6 +84,10 @@ pub struct Options {
     /// takes one more, and so does each [`Worker`](crate::Worker), and each transaction in flight of
     /// [`Database::run_each`](crate::Database::run_each) and [`Queue::serve`](crate::Queue::serve).
     pub workers_max: usize,
+    /// Threads for transactions that are asked for as futures ([`Database::run_async`](crate::Database::run_async)): 1
+    /// to 1,024, one for each core by default. They are started with the first of these, and each takes up to eight workers
+    /// of [`Options::workers_max`].
+    pub async_threads: usize,
     /// How long to wait before a refused transaction is run again.
     pub backoff: Backoff,
     /// When results are given out, for a database in a directory.
@@ -125,6 +133,7 @@ impl Default for Options {
             deadlock_check: engine.deadlock_check,
             timestamps: engine.timestamps,
             workers_max: WORKERS_MAX,
+            async_threads: Threads::one_per_core(),
             backoff: Backoff::default(),
             durability: Durability::default(),
             log_writers: durable.log.writers,
@@ -218,6 +227,12 @@ impl Options {
         Self { workers_max, ..self }
     }
 
+    /// Sets [`Options::async_threads`].
+    #[must_use]
+    pub fn async_threads(self, async_threads: usize) -> Self {
+        Self { async_threads, ..self }
+    }
+
     /// Sets [`Options::backoff`].
     #[must_use]
     pub fn backoff(self, backoff: Backoff) -> Self {
@@ -280,12 +295,16 @@ impl Options {
 
     /// Refuses what is out of range; the engine does the same for its own options.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        if (1..=WORKERS_MAX).contains(&self.workers_max) {
-            return Ok(());
+        let counts = [
+            ("workers_max", self.workers_max, WORKERS_MAX),
+            ("async_threads", self.async_threads, ASYNC_THREADS_MAX),
+        ];
+        match counts.into_iter().find(|(_, given, most)| !(1..=*most).contains(given)) {
+            None => Ok(()),
+            Some((name, given, most)) => {
+                Err(Error::InvalidOption(format!("{name} {given}: 1 to {most} are accepted")))
+            }
         }
-        let given = self.workers_max;
-        let message = format!("workers_max {given}: 1 to {WORKERS_MAX} are accepted");
-        Err(Error::InvalidOption(message))
     }
 
     pub(crate) fn durable(&self) -> DurableOptions {

@@ -281,6 +281,16 @@ impl<T, E: From<Error>> Ticket<T, E> {
             }
         }
     }
+}
+
+impl<T, E> Ticket<T, E> {
+    /// Nobody waits for the result any more: a transaction that nobody has begun to run is not to be run.
+    pub(crate) fn give_up(&self) {
+        let mut state = self.desk.lock();
+        if state.stage == Stage::Waits {
+            state.stage = Stage::GivenUp;
+        }
+    }
 
     fn durable(&self, ask: impl FnOnce(&Acks) -> Option<Result<()>>) -> Option<Result<()>> {
         self.acks.as_ref().map_or(Some(Ok(())), |acks| ask(acks))

@@ -1,21 +1,15 @@
 //! Transactions from any thread, run by threads that serve.
 //!
-//! Requests and waiters are in `request_queue`, under one lock. Wakers are called outside of it: they are code of
-//! others.
+//! Requests and waiters are in `request_queue`; `requests` has the lock around them, and serves.
 
 mod request_queue;
+pub(crate) mod requests;
 
-use self::request_queue::{Offered, RequestQueue};
-use crate::rules::Rules;
+use self::requests::Requests;
 use crate::run_options::check_in_flight;
-use crate::session::{Plan, Session};
 use crate::sleeper::Sleeper;
-use crate::until::Until;
-use crate::{Database, Error, Result, RunOptions, Ticket, Transaction, ticket};
-use chiliad_machine::{Interleaved, Machine};
+use crate::{Database, Error, Result, RunOptions, Ticket, Transaction};
 use core::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 /// Transactions that any thread submits, and that the threads run which the application lends to it by
@@ -62,10 +56,8 @@ use std::task::Waker;
 /// ```
 pub struct Queue {
     database: Database,
-    requests: Mutex<RequestQueue<Request>>,
+    requests: Requests,
 }
-
-type Request = Box<dyn FnOnce(&mut Session, &Rules) + Send>;
 
 /// Why a transaction was not taken into a [`Queue`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,7 +95,7 @@ impl Database {
         if length_max == 0 {
             return Err(Error::InvalidOption("length_max 0: 1 or more is accepted".into()));
         }
-        Ok(Queue { database: self.clone(), requests: Mutex::new(RequestQueue::new(length_max)) })
+        Ok(Queue { database: self.clone(), requests: Requests::new(length_max) })
     }
 }
 
@@ -127,13 +119,17 @@ impl Queue {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        let (request, ticket) = self.request(options, body);
+        let (request, ticket) = requests::run(self.database.rules(), options, false, body);
         let mut request = Some(request);
-        let taken = match self.take(&mut request, None) {
+        let taken = match self.requests.take(&mut request, None) {
             None => {
-                let limit = ticket.limit();
-                let taken = |waker: &Waker| self.take(&mut request, Some(waker));
-                Sleeper::here().until_or(limit, taken).unwrap_or(Err(Refused::Full))
+                let (limit, number) = (ticket.limit(), self.requests.number());
+                let taken = |waker: &Waker| self.requests.take(&mut request, Some((number, waker)));
+                let taken = Sleeper::here().until_or(limit, taken);
+                taken.unwrap_or_else(|| {
+                    self.requests.forget(number);
+                    Err(Refused::Full)
+                })
             }
             Some(taken) => taken,
         };
@@ -154,8 +150,8 @@ impl Queue {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        let (request, ticket) = self.request(options, body);
-        self.take(&mut Some(request), None).unwrap_or(Err(Refused::Full)).map(|()| ticket)
+        let (request, ticket) = requests::run(self.database.rules(), options, false, body);
+        self.requests.take(&mut Some(request), None).unwrap_or(Err(Refused::Full)).map(|()| ticket)
     }
 
     /// Runs transactions of the queue on the calling thread, up to `in_flight` at once, as many as pay, until the
@@ -171,97 +167,13 @@ impl Queue {
     /// [`Error::HostExhausted`] when there is no room for their stacks.
     pub fn serve(&self, in_flight: usize) -> Result<()> {
         check_in_flight(in_flight)?;
-        let server = Serving { queue: self, number: self.lock().enter() };
-        let ended = self.database.rules().pace.interleave(in_flight, |_| {
-            let held = self.database.hold_session()?;
-            self.lock().join(server.number);
-            let sleeper = Sleeper::here();
-            while let Some(request) = sleeper.until(|waker| self.next(server.number, waker)) {
-                held.with(|session| request(session, self.database.rules()));
-                Interleaved::between();
-            }
-            Ok(())
-        })?;
-        let began =
-            ended.into_iter().map(|ended| ended.unwrap_or_else(|panic| resume_unwind(panic)));
-        // One was enough.
-        began.reduce(Result::or).unwrap_or(Ok(()))
+        let rules = self.database.rules();
+        self.requests.serve(in_flight, &rules.pace, rules, || self.database.hold_session())
     }
 
     /// Accepts nothing more. What was accepted is run, by the threads that serve or are yet to; then they
     /// return.
     pub fn close(&self) {
-        let wakers = self.lock().close();
-        wakers.into_iter().for_each(Waker::wake);
-    }
-
-    fn request<T, E>(
-        &self,
-        options: &RunOptions,
-        body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E> + Send + 'static,
-    ) -> (Request, Ticket<T, E>)
-    where
-        T: Send + 'static,
-        E: From<Error> + Send + 'static,
-    {
-        let deadline = options.deadline_from_now();
-        let options = options.clone();
-        let limit = Until { deadline, cancel: options.cancel.clone() };
-        let (promise, ticket) = ticket::pair(self.database.rules().holding().cloned(), limit);
-        let request = move |session: &mut Session, rules: &Rules| {
-            if !promise.begin() {
-                return;
-            }
-            let plan = Plan { deadline, ..Plan::now(&options) };
-            let answer = catch_unwind(AssertUnwindSafe(|| session.run(rules, plan, body)));
-            if let (Some(acks), Ok(held)) = (rules.holding(), &answer) {
-                acks.hurry(held.epoch);
-            }
-            promise.keep(answer);
-        };
-        (Box::new(request), ticket)
-    }
-
-    /// Takes a request in, unless there is no room for it; then `waiting` is woken when there may be.
-    fn take(
-        &self,
-        request: &mut Option<Request>,
-        waiting: Option<&Waker>,
-    ) -> Option<core::result::Result<(), Refused>> {
-        let offered = self.lock().offer(request, waiting);
-        match offered {
-            Offered::Taken(sleeper) => {
-                sleeper.into_iter().for_each(Waker::wake);
-                Some(Ok(()))
-            }
-            Offered::Full => None,
-            Offered::Closed => Some(Err(Refused::Closed)),
-        }
-    }
-
-    /// The next request, or `waker`, a fiber of a server, is woken when there may be one. `Some(None)`:
-    /// there will be none.
-    fn next(&self, server: u64, waker: &Waker) -> Option<Option<Request>> {
-        let next = self.lock().next(server, waker)?;
-        Some(next.map(|(request, waiting)| {
-            waiting.into_iter().for_each(Waker::wake);
-            request
-        }))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, RequestQueue<Request>> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A thread that serves, until it is dropped.
-struct Serving<'a> {
-    queue: &'a Queue,
-    number: u64,
-}
-
-impl Drop for Serving<'_> {
-    fn drop(&mut self) {
-        self.queue.lock().leave(self.number);
+        self.requests.close();
     }
 }

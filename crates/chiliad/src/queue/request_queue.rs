@@ -12,10 +12,10 @@ pub(super) struct RequestQueue<R> {
     requests: VecDeque<R>,
     length_max: usize,
     closed: bool,
-    /// Submitters that wait for room.
-    waiting: VecDeque<Waker>,
+    /// Submitters that wait for room, by number.
+    waiting: VecDeque<(u64, Waker)>,
     servers: Vec<Server>,
-    /// Servers so far.
+    /// Servers and submitters so far.
     numbers: u64,
 }
 
@@ -54,6 +54,12 @@ impl<R> RequestQueue<R> {
         }
     }
 
+    /// A number for a submitter that waits for room.
+    pub fn number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+
     /// Another server: its number.
     pub fn enter(&mut self) -> u64 {
         self.numbers += 1;
@@ -77,15 +83,15 @@ impl<R> RequestQueue<R> {
     }
 
     /// Takes `request`, if there is room; if there is none, `waiting` is kept to be woken.
-    pub fn offer(&mut self, request: &mut Option<R>, waiting: Option<&Waker>) -> Offered {
-        if let Some(waker) = waiting {
-            self.waiting.retain(|other| !other.will_wake(waker));
+    pub fn offer(&mut self, request: &mut Option<R>, waiting: Option<(u64, &Waker)>) -> Offered {
+        if let Some((number, _)) = waiting {
+            self.waiting.retain(|(other, _)| *other != number);
         }
         if self.closed {
             return Offered::Closed;
         }
         if self.requests.len() >= self.length_max {
-            self.waiting.extend(waiting.cloned());
+            self.waiting.extend(waiting.map(|(number, waker)| (number, waker.clone())));
             return Offered::Full;
         }
         self.requests.extend(request.take());
@@ -95,12 +101,23 @@ impl<R> RequestQueue<R> {
         Offered::Taken(server.and_then(|server| server.idle.pop()))
     }
 
+    /// A submitter waits no longer. Where it had been woken, the next one has its room: that is to be woken.
+    pub fn forget(&mut self, number: u64) -> Option<Waker> {
+        let before = self.waiting.len();
+        self.waiting.retain(|(other, _)| *other != number);
+        let woken = self.waiting.len() == before && self.requests.len() < self.length_max;
+        woken.then(|| self.waiting.pop_front()).flatten().map(|(_, waker)| waker)
+    }
+
     /// The next request, and the waker of a submitter for which there is room. `None`: the fiber `waker` is kept to
     /// be woken; `Some(None)`: there will be none.
     pub fn next(&mut self, server: u64, waker: &Waker) -> Option<Option<(R, Option<Waker>)>> {
         self.server(server).idle.retain(|other| !other.will_wake(waker));
         match self.requests.pop_front() {
-            Some(request) => Some(Some((request, self.waiting.pop_front()))),
+            Some(request) => {
+                let waiting = self.waiting.pop_front().map(|(_, waker)| waker);
+                Some(Some((request, waiting)))
+            }
             None if self.closed => Some(None),
             None => {
                 self.server(server).idle.push(waker.clone());
@@ -113,7 +130,7 @@ impl<R> RequestQueue<R> {
     pub fn close(&mut self) -> Vec<Waker> {
         self.closed = true;
         let idle = self.servers.iter_mut().flat_map(|server| server.idle.drain(..));
-        idle.chain(self.waiting.drain(..)).collect()
+        idle.chain(self.waiting.drain(..).map(|(_, waker)| waker)).collect()
     }
 }
 
@@ -169,22 +186,38 @@ mod tests {
         let mut queue = RequestQueue::new(1);
         let server = queue.enter();
         queue.join(server);
-        let [fiber, submitter] = wakers();
+        let [fiber, waker] = wakers();
+        let submitter = (queue.number(), &waker);
         // Woken without reason, twice.
         assert!(queue.next(server, &fiber).is_none());
         assert!(queue.next(server, &fiber).is_none());
         assert!(woken(queue.offer(&mut Some(1), None)).unwrap().will_wake(&fiber));
         for _ in 0..2 {
-            assert!(matches!(queue.offer(&mut Some(2), Some(&submitter)), Offered::Full));
+            assert!(matches!(queue.offer(&mut Some(2), Some(submitter)), Offered::Full));
         }
         let Some(Some((1, Some(waiting)))) = queue.next(server, &fiber) else {
             panic!("a request, and one who waits for room")
         };
-        assert!(waiting.will_wake(&submitter));
-        assert!(woken(queue.offer(&mut Some(2), Some(&submitter))).is_none());
+        assert!(waiting.will_wake(submitter.1));
+        assert!(woken(queue.offer(&mut Some(2), Some(submitter))).is_none());
         assert!(matches!(queue.next(server, &fiber), Some(Some((2, None)))));
         assert!(queue.close().is_empty(), "nobody sleeps");
         assert!(matches!(queue.next(server, &fiber), Some(None)));
         assert!(matches!(queue.offer(&mut Some(3), None), Offered::Closed));
+    }
+
+    #[test]
+    fn a_submitter_that_gives_up_after_it_was_woken_lets_the_next_one_in() {
+        let mut queue = RequestQueue::new(1);
+        let server = queue.enter();
+        queue.join(server);
+        let [fiber, first, second] = wakers();
+        let (one, other) = (queue.number(), queue.number());
+        assert!(woken(queue.offer(&mut Some(1), None)).is_none());
+        assert!(matches!(queue.offer(&mut Some(2), Some((one, &first))), Offered::Full));
+        assert!(matches!(queue.offer(&mut Some(3), Some((other, &second))), Offered::Full));
+        assert!(matches!(queue.next(server, &fiber), Some(Some((1, Some(_))))));
+        assert!(queue.forget(one).is_some_and(|waker| waker.will_wake(&second)));
+        assert!(queue.forget(other).is_none(), "nobody is left");
     }
 }

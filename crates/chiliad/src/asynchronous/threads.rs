@@ -1,0 +1,104 @@
+//! The threads that run transactions which were asked for as futures.
+
+use crate::cache::Slots;
+use crate::form::Schemas;
+use crate::owned_thread::OwnedThread;
+use crate::queue::requests::Requests;
+use crate::rules::Rules;
+use crate::session::{Session, Sessions};
+use crate::{Error, Result};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Requests beyond those in flight; further futures wait for room.
+const LENGTH_MAX: usize = 16_384;
+/// Transactions in flight on each thread.
+const IN_FLIGHT: usize = 8;
+/// The wait for a worker where all are taken.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// The threads, which are started when the first future is polled, and their requests. They end when it is dropped,
+/// which is when no future is left.
+pub(crate) struct AsyncThreads {
+    count: usize,
+    site: Arc<Site>,
+    started: Mutex<Vec<OwnedThread>>,
+}
+
+/// What the threads work with. It is not the database, which therefore may close while they have nothing to do.
+struct Site {
+    requests: Requests,
+    slots: Arc<Slots>,
+    rules: Arc<Rules>,
+    sessions: Sessions,
+    schemas: Schemas,
+}
+
+impl AsyncThreads {
+    pub fn new(
+        count: usize,
+        slots: &Arc<Slots>,
+        rules: &Arc<Rules>,
+        sessions: &Sessions,
+        schemas: &Schemas,
+    ) -> Self {
+        let site = Site {
+            requests: Requests::new(LENGTH_MAX),
+            slots: Arc::clone(slots),
+            rules: Arc::clone(rules),
+            sessions: sessions.clone(),
+            schemas: schemas.clone(),
+        };
+        Self { count, site: Arc::new(site), started: Mutex::default() }
+    }
+
+    /// The requests, which threads serve from now on: as many as could be started.
+    ///
+    /// # Errors
+    /// [`Error::HostExhausted`] where that is none.
+    pub fn started(&self) -> Result<&Requests> {
+        let mut threads = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        while threads.len() < self.count {
+            let site = Arc::clone(&self.site);
+            match OwnedThread::start("chiliad-async", "transactions", move || site.serve()) {
+                Ok(thread) => threads.push(thread),
+                Err(_) if !threads.is_empty() => break,
+                Err(refused) => return Err(refused),
+            }
+        }
+        Ok(&self.site.requests)
+    }
+
+    /// Ends the threads, and waits for them.
+    pub fn end(&mut self) {
+        self.site.requests.close();
+        self.started.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// A future that waited for room is gone.
+    pub fn forget(&self, number: u64) {
+        self.site.requests.forget(number);
+    }
+}
+
+impl Drop for AsyncThreads {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Site {
+    fn serve(&self) {
+        let make = || Session::new(&self.rules.engine, &self.sessions, &self.schemas);
+        let hold = || self.slots.hold(self.rules.database, make);
+        // Requests wait for a worker, or for room for stacks, as they wait for a thread.
+        while let Err(refused) = self.requests.serve(IN_FLIGHT, &self.rules.pace, &self.rules, hold)
+        {
+            debug_assert!(
+                matches!(refused, Error::TooManyWorkers { .. } | Error::HostExhausted(_)),
+                "{refused}"
+            );
+            std::thread::sleep(PAUSE);
+        }
+    }
+}
