@@ -65,8 +65,9 @@ impl UndoLog {
         tx: &mut T,
         savepoint: Savepoint,
     ) -> Result<()> {
-        let newest_first = self.before.drain(savepoint.writes..).rev();
-        let undone = newest_first.map(|before| before.restore(tx)).collect();
+        let mut newest_first = self.before.drain(savepoint.writes..).rev();
+        let undone = newest_first.try_for_each(|before| before.restore(tx));
+        drop(newest_first);
         self.release(savepoint);
         undone
     }

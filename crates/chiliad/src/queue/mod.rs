@@ -2,8 +2,11 @@
 //!
 //! Requests and waiters are in `request_queue`; `requests` has the lock around them, and serves.
 
+mod refused;
 mod request_queue;
 pub(crate) mod requests;
+
+pub use self::refused::Refused;
 
 use self::requests::Requests;
 use crate::run_options::check_in_flight;
@@ -58,26 +61,6 @@ pub struct Queue {
     database: Database,
     requests: Requests,
 }
-
-/// Why a transaction was not taken into a [`Queue`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Refused {
-    /// It has its greatest length.
-    Full,
-    /// [`Queue::close`] was called.
-    Closed,
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Full => write!(f, "the queue is full: try again when requests have ended"),
-            Self::Closed => write!(f, "the queue is closed"),
-        }
-    }
-}
-
-impl std::error::Error for Refused {}
 
 impl fmt::Debug for Queue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,5 +1,6 @@
 //! Requests under their lock, and the threads that serve them.
 
+use super::refused::Refused;
 use super::request_queue::{Offered, RequestQueue};
 use crate::cache::Held;
 use crate::held;
@@ -8,7 +9,7 @@ use crate::session::{Plan, Session};
 use crate::sleeper::Sleeper;
 use crate::ticket::{self, Ticket};
 use crate::until::Until;
-use crate::{Error, Refused, Result, RunOptions, Transaction};
+use crate::{Error, Result, RunOptions, Transaction};
 use chiliad_machine::{Interleaved, Machine, Pace};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};

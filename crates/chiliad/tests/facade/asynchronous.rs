@@ -198,7 +198,8 @@ fn the_result_is_durable_when_it_is_given_out() {
     for value in 1..20 {
         assert_eq!(block_on(db.run_async(move |tx| tx.put(&table, &1, &value))).0, Ok(()));
         if value % 6 == 0 {
-            let copy = Database::open(killed(&directory).to_path_buf()).unwrap();
+            let copy = killed(&directory);
+            let copy = Database::open(&copy).unwrap();
             let there: Table<u64, u64> = copy.table("counters").unwrap();
             assert_eq!(copy.run(|tx| tx.get(&there, &1)), Ok(Some(value)));
         }

@@ -1,0 +1,23 @@
+//! Why a queue takes no more.
+
+use core::fmt;
+
+/// Why a transaction was not taken into a [`Queue`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// It has its greatest length.
+    Full,
+    /// [`Queue::close`] was called.
+    Closed,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full => write!(f, "the queue is full: try again when requests have ended"),
+            Self::Closed => write!(f, "the queue is closed"),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
