@@ -58,6 +58,8 @@ mod documents {
     struct FrontPage;
     #[doc = include_str!("../../../docs/embedding.md")]
     struct Guide;
+    #[doc = include_str!("../../../docs/coming-from.md")]
+    struct ComingFrom;
     #[doc = include_str!("../../../docs/async.md")]
     struct Async;
     #[doc = include_str!("../../../docs/hyder.md")]
