@@ -3,6 +3,7 @@
 use crate::store::{Candidate, Durability, Error, Result};
 use crate::stores::CANDIDATES;
 use crate::workload::Workload;
+use crate::workload::rows::{Operation, Rows};
 use crate::workload::tpcc::{Scale, Tpcc};
 use crate::workload::ycsb::{COUNTER_BYTES, Ycsb};
 use clap::{Args, Parser, Subcommand};
@@ -25,6 +26,18 @@ pub enum Which {
     Ycsb(YcsbArguments),
     /// TPC-C's New-Order and Payment, half and half.
     Tpcc(TpccArguments),
+    /// Typed rows of ten columns: one of them read, changed or inserted, or a hundred read.
+    Rows(RowsArguments),
+}
+
+#[derive(Args)]
+pub struct RowsArguments {
+    /// Rows in the table
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(100..=1_000_000_000))]
+    pub records: u64,
+    /// What a transaction does
+    #[arg(long, value_enum, default_value = "get")]
+    pub op: Operation,
 }
 
 #[derive(Args)]
@@ -105,6 +118,7 @@ impl Which {
         match self {
             Self::Ycsb(_) => "ycsb",
             Self::Tpcc(_) => "tpcc",
+            Self::Rows(_) => "rows",
         }
     }
 
@@ -117,6 +131,9 @@ impl Which {
             ),
             Self::Tpcc(TpccArguments { warehouses }) => {
                 format!("tpcc: New-Order and Payment, half and half, warehouses: {warehouses}")
+            }
+            Self::Rows(RowsArguments { records, op }) => {
+                format!("rows: {records} of ten columns, {op:?} in each transaction")
             }
         }
     }
@@ -139,6 +156,9 @@ impl Which {
             }
             Self::Tpcc(TpccArguments { warehouses }) => {
                 Ok(Box::new(Tpcc::new(Scale::standard(warehouses))))
+            }
+            Self::Rows(RowsArguments { records, op }) => {
+                Ok(Box::new(Rows { records, operation: op }))
             }
         }
     }

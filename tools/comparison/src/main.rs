@@ -8,6 +8,7 @@ mod arguments;
 mod directory;
 mod disk;
 mod driver;
+mod item;
 mod random;
 mod report;
 mod retry;
@@ -134,7 +135,8 @@ fn run_once(
     durability: Durability,
     directory: &Path,
 ) -> Result<Run> {
-    let setup = Setup { directory, tables: workload.tables(), durability };
+    let setup =
+        Setup { directory, tables: workload.tables(), items: workload.has_items(), durability };
     let store = (candidate.open)(&setup)?;
     workload::load(workload, &*store)?;
     if durability == Durability::None {

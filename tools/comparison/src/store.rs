@@ -3,6 +3,7 @@
 //! Every store sees the same keys, the same values and the same calls in the same order. An adapter
 //! may use the store's best way to do a call, and nothing that an application could not use.
 
+use crate::item::Item;
 use std::fmt;
 use std::path::Path;
 
@@ -90,6 +91,8 @@ pub struct Setup<'a> {
     pub directory: &'a Path,
     /// How many tables there are.
     pub tables: usize,
+    /// Whether the first table has rows of type [`Item`], and no others.
+    pub items: bool,
     /// When commits return.
     pub durability: Durability,
 }
@@ -136,6 +139,34 @@ pub trait Tx {
         limit: usize,
         visit: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<()>;
+
+    /// The row under `key` of the first table; here and below, for stores of bytes, by serde and postcard.
+    fn item(&mut self, key: u64) -> Result<Option<Item>> {
+        let mut bytes = Vec::new();
+        let there = self.get(0, &key.to_be_bytes(), &mut bytes)?;
+        Ok(there.then(|| Item::from_bytes(&bytes)))
+    }
+
+    /// Inserts a row under a key that has none.
+    fn insert_item(&mut self, key: u64, item: &Item) -> Result<()> {
+        self.insert(0, &key.to_be_bytes(), &item.to_bytes())
+    }
+
+    /// Changes a row, and says whether there is one.
+    fn change_item(&mut self, key: u64, change: &mut dyn FnMut(&mut Item)) -> Result<bool> {
+        let Some(mut item) = self.item(key)? else { return Ok(false) };
+        change(&mut item);
+        self.put(0, &key.to_be_bytes(), &item.to_bytes())?;
+        Ok(true)
+    }
+
+    /// Visits the first `limit` rows from `low` on.
+    fn items(&mut self, low: u64, limit: usize, visit: &mut dyn FnMut(u64, Item)) -> Result<()> {
+        self.scan(0, &low.to_be_bytes(), &[0xFF; 9], limit, &mut |key, value| {
+            let key = key.try_into().expect("a key of eight bytes");
+            visit(u64::from_be_bytes(key), Item::from_bytes(value));
+        })
+    }
 }
 
 /// A transaction that said that it would not write.

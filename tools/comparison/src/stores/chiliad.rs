@@ -5,12 +5,13 @@
 //! everything that they wrote and read is on disk; the client goes on meanwhile.
 
 use super::ALL;
+use crate::item::Item;
 use crate::store::{
     Body, Candidate, Client, Durability, Error, Isolation, Kind, Ran, Result, Setup, Store, Table,
     Tx, accept,
 };
-use chiliad::raw::{Range, TableId, TableSpec, Transaction as _, Untyped};
-use chiliad::{Database, Options, Pending, RunOptions, Worker};
+use chiliad::raw::{Range, TableId, TableSpec, Transaction as _};
+use chiliad::{Database, Options, Pending, RunOptions, Transaction, Worker};
 use std::collections::VecDeque;
 
 pub const CANDIDATE: Candidate = Candidate {
@@ -32,8 +33,14 @@ impl From<chiliad::Error> for Error {
 
 struct Main {
     database: Database,
-    tables: Vec<TableId>,
+    tables: Tables,
     durability: Durability,
+}
+
+/// The raw tables, or the one of typed rows.
+struct Tables {
+    raw: Vec<TableId>,
+    items: Option<chiliad::Table<u64, Item>>,
 }
 
 fn open(setup: &Setup<'_>) -> Result<Box<dyn Store>> {
@@ -46,7 +53,13 @@ fn open(setup: &Setup<'_>) -> Result<Box<dyn Store>> {
         Durability::Sync => within(chiliad::Durability::Sync),
     }?;
     let table = |number| database.create_table_raw(TableSpec::ordered(&format!("t{number}")));
-    let tables = (0..setup.tables).map(table).collect::<chiliad::Result<_>>()?;
+    let tables = match setup.items {
+        true => Tables { raw: Vec::new(), items: Some(database.create_table("items")?) },
+        false => Tables {
+            raw: (0..setup.tables).map(table).collect::<chiliad::Result<_>>()?,
+            items: None,
+        },
+    };
     Ok(Box::new(Main { database, tables, durability: setup.durability }))
 }
 
@@ -64,7 +77,7 @@ impl Store for Main {
 /// Each call waits for what its column promises.
 struct Waiting<'s> {
     worker: Worker,
-    tables: &'s [TableId],
+    tables: &'s Tables,
 }
 
 impl Client for Waiting<'_> {
@@ -77,7 +90,7 @@ impl Client for Waiting<'_> {
         let tables = self.tables;
         let result = self.worker.run_with(&options, |tx| {
             attempts += 1;
-            accept(body(&mut Running { raw: tx.raw(), tables })?)
+            accept(body(&mut Running { tx, tables })?)
         });
         match result {
             Ok(()) | Err(Error::RolledBack) => Ok(Ran::at_once(attempts - 1)),
@@ -89,7 +102,7 @@ impl Client for Waiting<'_> {
 /// Goes on while results are held back.
 struct Ahead<'s> {
     worker: Worker,
-    tables: &'s [TableId],
+    tables: &'s Tables,
     /// The oldest first; they become durable in that order.
     pending: VecDeque<Pending<()>>,
 }
@@ -101,7 +114,7 @@ impl Client for Ahead<'_> {
         let tables = self.tables;
         let submitted = self.worker.submit(|tx| {
             attempts += 1;
-            ended = body(&mut Running { raw: tx.raw(), tables }).and_then(accept);
+            ended = body(&mut Running { tx, tables }).and_then(accept);
             // Any error rolls back; which one it was is in `ended`.
             ended.as_ref().map_err(|_| chiliad::Error::TransactionOver).copied()
         });
@@ -133,24 +146,31 @@ impl Client for Ahead<'_> {
 }
 
 struct Running<'t, 'w> {
-    raw: &'t mut Untyped<'w>,
-    tables: &'t [TableId],
+    tx: &'t mut Transaction<'w>,
+    tables: &'t Tables,
+}
+
+impl Running<'_, '_> {
+    fn table(&self) -> Result<chiliad::Table<u64, Item>> {
+        self.tables.items.ok_or_else(|| Error::failed("the workload has no items"))
+    }
 }
 
 impl Tx for Running<'_, '_> {
     fn get(&mut self, table: Table, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
-        let Some(row) = self.raw.get(self.tables[table], key)? else { return Ok(false) };
+        let raw = self.tx.raw();
+        let Some(row) = raw.get(self.tables.raw[table], key)? else { return Ok(false) };
         value.clear();
-        value.extend_from_slice(self.raw.bytes(row)?);
+        value.extend_from_slice(raw.bytes(row)?);
         Ok(true)
     }
 
     fn put(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<()> {
-        Ok(self.raw.put(self.tables[table], key, value)?)
+        Ok(self.tx.raw().put(self.tables.raw[table], key, value)?)
     }
 
     fn insert(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<()> {
-        Ok(self.raw.insert(self.tables[table], key, value)?)
+        Ok(self.tx.raw().insert(self.tables.raw[table], key, value)?)
     }
 
     fn update(
@@ -159,8 +179,8 @@ impl Tx for Running<'_, '_> {
         key: &[u8],
         change: &mut dyn FnMut(&mut [u8]),
     ) -> Result<bool> {
-        let Some(row) = self.raw.get(self.tables[table], key)? else { return Ok(false) };
-        change(self.raw.modify(row)?);
+        let Some(row) = self.tx.raw().get(self.tables.raw[table], key)? else { return Ok(false) };
+        change(self.tx.raw().modify(row)?);
         Ok(true)
     }
 
@@ -173,10 +193,31 @@ impl Tx for Running<'_, '_> {
         visit: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<()> {
         let range = Range::between(low, high).limit(limit);
-        let scanned = self.raw.scan(self.tables[table], range)?;
-        for &entry in self.raw.entries(scanned)? {
-            visit(self.raw.key(entry)?, self.raw.bytes(entry.row)?);
+        let raw = self.tx.raw();
+        let scanned = raw.scan(self.tables.raw[table], range)?;
+        for &entry in raw.entries(scanned)? {
+            visit(raw.key(entry)?, raw.bytes(entry.row)?);
         }
         Ok(())
+    }
+
+    fn item(&mut self, key: u64) -> Result<Option<Item>> {
+        Ok(self.tx.get(&self.table()?, &key)?)
+    }
+
+    fn insert_item(&mut self, key: u64, item: &Item) -> Result<()> {
+        Ok(self.tx.insert(&self.table()?, &key, item)?)
+    }
+
+    fn change_item(&mut self, key: u64, change: &mut dyn FnMut(&mut Item)) -> Result<bool> {
+        Ok(self.tx.update(&self.table()?, &key, |item| change(item))?.is_some())
+    }
+
+    fn items(&mut self, low: u64, limit: usize, visit: &mut dyn FnMut(u64, Item)) -> Result<()> {
+        let items = self.table()?;
+        Ok(self.tx.scan(&items, low..).limit(limit).for_each(|key, item| {
+            visit(key, item);
+            Ok(())
+        })?)
     }
 }

@@ -75,7 +75,7 @@ fn scan(tx: &mut dyn Tx, model: &Model, random: &mut Random, table: usize) -> Re
 fn run(candidate: &Candidate, durability: Durability, transactions: u64) {
     let name = format!("model-{}-{}-{}", candidate.name, durability.name(), std::process::id());
     let directory = Directory::new(&std::env::temp_dir(), &name).unwrap();
-    let setup = Setup { directory: directory.path(), tables: TABLES, durability };
+    let setup = Setup { directory: directory.path(), tables: TABLES, items: false, durability };
     let store = (candidate.open)(&setup).unwrap();
     let mut client = store.client().unwrap();
     let mut model = Model::new();

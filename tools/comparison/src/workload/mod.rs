@@ -2,9 +2,11 @@
 //!
 //! A transaction is drawn before it begins, so that a body that is called again does the same.
 
+pub mod rows;
 pub mod tpcc;
 pub mod ycsb;
 
+use crate::item::Item;
 use crate::store::{Error, Kind, Result, Store, Table, Tx, Verdict};
 
 /// Rows per transaction while loading.
@@ -14,6 +16,11 @@ const LOAD_BATCH: usize = 10_000;
 pub trait Workload: Sync {
     /// How many tables it needs.
     fn tables(&self) -> usize;
+
+    /// Whether its rows are items, in the first table.
+    fn has_items(&self) -> bool {
+        false
+    }
 
     /// Hands out every row to be loaded.
     fn load(&self, rows: &mut Loader<'_>) -> Result<()>;
@@ -37,24 +44,35 @@ pub struct Loader<'s> {
     batch: Vec<Row>,
 }
 
-struct Row {
-    table: Table,
-    key: Box<[u8]>,
-    value: Box<[u8]>,
+enum Row {
+    Bytes { table: Table, key: Box<[u8]>, value: Box<[u8]> },
+    Item { key: u64, item: Box<Item> },
 }
 
 impl Loader<'_> {
     /// Adds a row under a key that has none.
     pub fn row(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<()> {
-        self.batch.push(Row { table, key: key.into(), value: value.into() });
+        self.add(Row::Bytes { table, key: key.into(), value: value.into() })
+    }
+
+    /// Adds an item under a key that has none.
+    pub fn item(&mut self, key: u64, item: Item) -> Result<()> {
+        self.add(Row::Item { key, item: Box::new(item) })
+    }
+
+    fn add(&mut self, row: Row) -> Result<()> {
+        self.batch.push(row);
         if self.batch.len() < LOAD_BATCH { Ok(()) } else { self.flush() }
     }
 
     fn flush(&mut self) -> Result<()> {
         let Self { client, batch } = self;
         let ran = client.run(Kind::Update, &mut |tx| {
-            for Row { table, key, value } in batch.iter() {
-                tx.insert(*table, key, value)?;
+            for row in batch.iter() {
+                match row {
+                    Row::Bytes { table, key, value } => tx.insert(*table, key, value)?,
+                    Row::Item { key, item } => tx.insert_item(*key, item)?,
+                }
             }
             Ok(Verdict::Commit)
         })?;

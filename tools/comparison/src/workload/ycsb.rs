@@ -138,8 +138,12 @@ mod tests {
         for candidate in CANDIDATES {
             let name = format!("ycsb-{}-{}", candidate.name, std::process::id());
             let directory = Directory::new(&std::env::temp_dir(), &name).unwrap();
-            let setup =
-                Setup { directory: directory.path(), tables: 1, durability: Durability::None };
+            let setup = Setup {
+                directory: directory.path(),
+                tables: 1,
+                items: false,
+                durability: Durability::None,
+            };
             let store = (candidate.open)(&setup).unwrap();
             load(&workload, &*store).unwrap();
             thread::scope(|scope| {

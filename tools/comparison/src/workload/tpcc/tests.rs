@@ -48,6 +48,7 @@ fn every_store_keeps_the_consistency_conditions() {
         let setup = Setup {
             directory: directory.path(),
             tables: workload.tables(),
+            items: false,
             durability: Durability::None,
         };
         let store = (candidate.open)(&setup).unwrap();
