@@ -10,6 +10,7 @@ mod closing;
 mod common;
 mod copies;
 mod durable;
+mod footprint;
 mod format_2;
 mod handles;
 mod indexes;
