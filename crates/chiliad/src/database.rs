@@ -36,6 +36,8 @@ pub(crate) struct Shared {
     /// The declarations of the tables, by which they are opened again.
     pub(crate) declared: Mutex<HashMap<TableId, TableSpec>>,
     pub(crate) schemas: Schemas,
+    /// Held while changes of tables are prepared that take long.
+    pub(crate) changing: Mutex<()>,
     pub(crate) rules: Rules,
     pub(crate) options: Options,
     /// Its directory, if it has one.
@@ -107,6 +109,7 @@ impl Database {
             sessions: Sessions::new(options.workers_max),
             declared: Mutex::new(engine.tables().into_iter().collect()),
             schemas: Schemas::default(),
+            changing: Mutex::new(()),
             rules,
             options,
             persistent,
