@@ -21,6 +21,8 @@ mod layouts;
 mod lock_tables;
 mod log_failed;
 mod memory;
+mod migrations;
+mod online_indexes;
 mod promises;
 mod queue;
 mod refused_directories;
