@@ -1,11 +1,13 @@
 //! The catalog as bytes: what the manifest keeps of tables and their indexes.
 //!
 //! ```text
-//! u32 2^31 + version of the catalog | u32 the next table number | u32 count of tables, each:
+//! u32 2^31 + version of the catalog | u32 the next table number
+//! u32 count of migrations that were made, ascending, each: u32 number | name
+//! u32 count of tables, each:
 //!   u32 number | name | u8 kind (0 ordered, 1 hash) | u64 rows expected
 //!   u8 1 if closed to snapshots, plus 2 if it takes loads only, plus 4 if it is sealed
-//!   u32 count of secondary indexes, each (the table of the n-th has the number of its table + 1 + n):
-//!     name | u8 flag: 1 if unique | u32 count of parts, each:
+//!   u32 count of secondary indexes, each:
+//!     u32 number of its table | name | u8 flag: 1 if unique | u32 count of parts, each:
 //!       u8 source (0 value, 1 key) | u32 offset | u32 length | u8 type | u8 1 if descending
 //!   u8 columns: 0 none (bytes under bytes), 1 they follow, 2 unknown, 3 a schema follows
 //!   if they follow, of the key and then of the row: u32 count of columns, each: name | type
@@ -22,15 +24,17 @@
 //! parts: 0 unsigned, 1 signed, 2 bytes, 3 text.
 //!
 //! Version 1 has no word for its version, and begins with the next table number, which is below 2^31.
-//! It says nothing of columns: those of its tables are unknown. Version 2 has no schemas and no indexes of columns.
+//! It says nothing of columns: those of its tables are unknown. Version 2 has no schemas and no indexes of columns. Up to
+//! version 3 there are no migrations, and no numbers of the tables of indexes: the n-th has the number of its table + 1 + n.
 
 use crate::{
     Column, ColumnPart, IndexKind, IndexParts, KeyPart, Layout, PartType, Placement, SecondarySpec,
-    Source, TableLayout, TableSchema, TableSpec, Writes,
+    Source, TableId, TableLayout, TableSchema, TableSpec, Writes,
 };
 use chiliad_log::codec::{Decoder, put_blob};
 use chiliad_log::entry;
 use chiliad_row::{History, Schema, SchemaColumn};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The numbers that the tables of a database have in its whole life, at most: some of the memory of
@@ -38,7 +42,9 @@ use std::sync::Arc;
 pub const TABLE_NUMBERS_MAX: u32 = 1 << 22;
 
 /// The version that is written.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
+/// The first that has migrations, and numbers of indexes.
+const VERSION_OF_NUMBERS: u32 = 4;
 /// The first that says something of columns.
 const VERSION_OF_COLUMNS: u32 = 2;
 /// The flag of an index of columns.
@@ -55,15 +61,40 @@ pub struct Blob {
     pub next: u32,
     /// Ascending.
     pub tables: Vec<(u32, TableSpec)>,
+    /// The numbers of the indexes of those tables, by number, of which they are not the numbers after the table's.
+    pub moved_indexes: BTreeMap<u32, Vec<TableId>>,
+    /// The migrations that were made, ascending, with their names.
+    pub applied: Vec<(u32, String)>,
 }
 
 impl Blob {
+    /// Adds a table, the last one, whose indexes have these numbers.
+    pub fn add(&mut self, number: u32, spec: TableSpec, indexes: Vec<TableId>) {
+        debug_assert!(indexes.len() == spec.secondary.len(), "a number for each index");
+        if !(number + 1..).map(TableId).zip(&indexes).all(|(usual, is)| usual == *is) {
+            self.moved_indexes.insert(number, indexes);
+        }
+        self.tables.push((number, spec));
+    }
+
+    /// The numbers of the tables of a table's indexes.
+    #[must_use]
+    pub fn numbers_of_indexes(&self, number: u32, spec: &TableSpec) -> Vec<TableId> {
+        let usual = || (number + 1..).map(TableId).take(spec.secondary.len()).collect();
+        self.moved_indexes.get(&number).cloned().unwrap_or_else(usual)
+    }
+
     /// Its bytes.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         out.extend_from_slice(&(MARK | VERSION).to_le_bytes());
         out.extend_from_slice(&self.next.to_le_bytes());
+        put_count(&mut out, self.applied.len());
+        for (number, name) in &self.applied {
+            out.extend_from_slice(&number.to_le_bytes());
+            put_blob(&mut out, name.as_bytes());
+        }
         put_count(&mut out, self.tables.len());
         for (number, spec) in &self.tables {
             out.extend_from_slice(&number.to_le_bytes());
@@ -72,7 +103,11 @@ impl Blob {
             out.extend_from_slice(&(spec.rows_expected as u64).to_le_bytes());
             out.push(u8::from(spec.present_only) | writes_bits(spec.writes));
             put_count(&mut out, spec.secondary.len());
-            spec.secondary.iter().for_each(|index| put_index(&mut out, index));
+            for (index, table) in spec.secondary.iter().zip(self.numbers_of_indexes(*number, spec))
+            {
+                out.extend_from_slice(&table.0.to_le_bytes());
+                put_index(&mut out, index);
+            }
             put_layout(&mut out, &spec.layout);
         }
         out
@@ -82,30 +117,49 @@ impl Blob {
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let mut from = Decoder::new(bytes);
-        let first = from.u32()?;
-        let (has_columns, next) = match first {
-            0..MARK => (false, first),
-            _ if (VERSION_OF_COLUMNS..=VERSION).contains(&(first & !MARK)) => (true, from.u32()?),
-            _ => return None,
+        let (version, next) = match from.u32()? {
+            next @ 0..MARK => (1, next),
+            marked => (marked & !MARK, from.u32()?),
         };
-        let mut blob = Self { next, tables: Vec::new() };
-        let mut free = 0;
+        if !(1..=VERSION).contains(&version) {
+            return None;
+        }
+        let mut blob = Self { next, ..Self::default() };
+        if version >= VERSION_OF_NUMBERS {
+            blob.applied = take_applied(&mut from)?;
+        }
+        let mut given_out = BTreeSet::new();
         for _ in 0..from.u32()? {
             let number = from.u32()?;
-            let mut spec = take_table(&mut from)?;
-            if has_columns {
-                spec.layout = take_layout(&mut from)?;
-            }
-            let after = number.checked_add(1 + spec.secondary.len() as u32)?;
+            let (spec, numbers) = take_table(&mut from, version)?;
+            let last = blob.tables.last().map(|(last, _)| *last);
             let known = blob.tables.iter().any(|(_, other)| other.name == spec.name);
-            if number < free || after > blob.next || known || spec.validate().is_err() {
+            if last.is_some_and(|last| number <= last) || known || spec.validate().is_err() {
                 return None;
             }
-            free = after;
-            blob.tables.push((number, spec));
+            number.checked_add(1 + spec.secondary.len() as u32)?;
+            let numbers = numbers.unwrap_or_else(|| blob.numbers_of_indexes(number, &spec));
+            for it in [TableId(number)].iter().chain(&numbers) {
+                if it.0 >= next || !given_out.insert(it.0) {
+                    return None;
+                }
+            }
+            blob.add(number, spec, numbers);
         }
         (from.is_empty() && blob.next <= TABLE_NUMBERS_MAX).then_some(blob)
     }
+}
+
+fn take_applied(from: &mut Decoder<'_>) -> Option<Vec<(u32, String)>> {
+    let mut applied: Vec<(u32, String)> = Vec::new();
+    for _ in 0..from.u32()? {
+        let number = from.u32()?;
+        if applied.last().is_some_and(|(last, _)| number <= *last) {
+            return None;
+        }
+        applied.push((number, from.text()?.to_owned()));
+    }
+    Some(applied)
 }
 
 fn put_count(out: &mut Vec<u8>, count: usize) {
@@ -153,7 +207,8 @@ fn put_bytes_part(out: &mut Vec<u8>, part: &KeyPart) {
     out.push(u8::from(part.descending));
 }
 
-fn take_table(from: &mut Decoder<'_>) -> Option<TableSpec> {
+/// A table, and the numbers of its indexes where the version has them.
+fn take_table(from: &mut Decoder<'_>, version: u32) -> Option<(TableSpec, Option<Vec<TableId>>)> {
     let name = from.text()?.to_owned();
     let index = if take_flag(from)? { IndexKind::Hash } else { IndexKind::Ordered };
     let rows_expected = usize::try_from(from.u64()?).ok()?;
@@ -161,12 +216,17 @@ fn take_table(from: &mut Decoder<'_>) -> Option<TableSpec> {
     let present_only = bits & 1 != 0;
     let known = [Writes::Transactions, Writes::Loads, Writes::Nobody];
     let writes = known.into_iter().find(|&writes| writes_bits(writes) == bits & !1)?;
-    let mut secondary = Vec::new();
+    let (mut secondary, mut numbers) = (Vec::new(), Vec::new());
     for _ in 0..from.u32()? {
+        if version >= VERSION_OF_NUMBERS {
+            numbers.push(TableId(from.u32()?));
+        }
         secondary.push(take_index(from)?);
     }
-    let (placement, layout) = (Placement::default(), TableLayout::Unknown);
-    Some(TableSpec {
+    let has_columns = version >= VERSION_OF_COLUMNS;
+    let layout = if has_columns { take_layout(from)? } else { TableLayout::Unknown };
+    let placement = Placement::default();
+    let spec = TableSpec {
         name,
         index,
         rows_expected,
@@ -175,7 +235,8 @@ fn take_table(from: &mut Decoder<'_>) -> Option<TableSpec> {
         writes,
         placement,
         layout,
-    })
+    };
+    Some((spec, (version >= VERSION_OF_NUMBERS).then_some(numbers)))
 }
 
 fn put_layout(out: &mut Vec<u8>, layout: &TableLayout) {
@@ -335,7 +396,9 @@ mod tests {
         let schema = TableLayout::Schema(Arc::new(schema()));
         let six = TableSpec { layout: schema, ..TableSpec::ordered("six") }.with_index(by_age);
         Blob {
-            next: 11,
+            next: 12,
+            applied: vec![(1, "first".into()), (7, "seventh".into())],
+            moved_indexes: BTreeMap::from([(9, vec![TableId(11)])]),
             tables: vec![
                 (0, TableSpec::ordered("one").with_index(index).with_layout(layout)),
                 (5, TableSpec::hash("two", 1000).present_only()),
@@ -386,7 +449,7 @@ mod tests {
         put_index(&mut bytes, &index);
         let spec = TableSpec::ordered("old").present_only().with_index(index);
         let spec = TableSpec { layout: TableLayout::Unknown, ..spec };
-        let blob = Blob { next: 9, tables: vec![(4, spec)] };
+        let blob = Blob { next: 9, tables: vec![(4, spec)], ..Blob::default() };
         assert_eq!(Blob::decode(&bytes), Some(blob.clone()));
         assert_eq!(Blob::decode(&blob.encode()), Some(blob), "and stays what it is");
         bytes.splice(0..0, (MARK | VERSION).to_le_bytes());

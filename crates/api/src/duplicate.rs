@@ -33,7 +33,7 @@ impl DuplicateKey {
         self
     }
 
-    fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         let columns = self.columns.map(|columns| columns());
         let values = columns.and_then(|columns| show_all(&columns, &self.key).ok());
         let mut shown = values.unwrap_or_else(|| format!("b\"{}\"", self.key.escape_ascii()));

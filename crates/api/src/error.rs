@@ -2,6 +2,8 @@
 
 use crate::duplicate::DuplicateKey;
 use crate::layout_differs::LayoutDiffers;
+use crate::migration_failed::MigrationFailed;
+use crate::not_unique::NotUnique;
 use chiliad_log::LogError;
 use chiliad_row::{BadRow, SchemaError};
 use core::fmt;
@@ -126,6 +128,21 @@ pub enum Error {
         /// The secondary index.
         index: String,
     },
+    /// A unique index was to be added to a table that has two rows of one key: which. The table is as it was.
+    NotUnique(Box<NotUnique>),
+    /// A migration failed at a row: the row, and why. Nothing was changed.
+    Migration(Box<MigrationFailed>),
+    /// Transactions cannot change the table of this name while a migration writes its rows anew.
+    Migrating(String),
+    /// The database was migrated by a later release of the application.
+    LaterRelease {
+        /// The last migration that was made: its number and its name.
+        made: (u32, String),
+        /// The last one that this release has; 0: it has none.
+        known: u32,
+    },
+    /// The engine does not offer this.
+    Unsupported(&'static str),
     /// The body asked for a rollback.
     RolledBack,
     /// No table has this name or number.
@@ -284,6 +301,17 @@ impl fmt::Display for Error {
             Self::UniqueViolation { index } => {
                 write!(f, "the unique index {index} has this key already")
             }
+            Self::NotUnique(rows) => write!(f, "{rows}"),
+            Self::Migration(failed) => write!(f, "{failed}"),
+            Self::Migrating(name) => {
+                write!(f, "the table {name} is being written anew by a migration: it is only read")
+            }
+            Self::LaterRelease { made: (number, name), known } => write!(
+                f,
+                "the database was migrated by a later release: migration {number} ({name}) was made, \
+                 this release knows up to {known}"
+            ),
+            Self::Unsupported(what) => write!(f, "{what}"),
             Self::RolledBack => write!(f, "rolled back by its own logic"),
             Self::UnknownTable(name) => write!(f, "no table {name}"),
             Self::TableExists(name) => write!(f, "there is a table {name} already"),

@@ -9,9 +9,9 @@
 //! | a database, its log and its directory | `store`, `report`, `host`, `stats` |
 //! | a session, and the transaction in progress on it | `session`, `transaction`, `numbers`, `cancel`, `undo` |
 //! | how a transaction is run until it goes through | `retry`, `backoff` |
-//! | tables, their columns and secondary indexes | `table`, `layout`, `layout_differs`, `secondary`, `validate` |
+//! | tables, their columns and secondary indexes | `table`, `table_change`, `layout`, `layout_differs`, `secondary`, `validate` |
 //! | what a verified run reports | `recorder`, `stamp` |
-//! | errors | `error`, `duplicate` |
+//! | errors | `error`, `duplicate`, `not_unique`, `migration_failed` |
 //! | what a scheme promises | `info` |
 //! | where the time goes | `part` |
 
@@ -24,6 +24,8 @@ mod host;
 mod info;
 mod layout;
 mod layout_differs;
+mod migration_failed;
+mod not_unique;
 mod numbers;
 mod part;
 mod recorder;
@@ -35,6 +37,7 @@ pub mod stamp;
 mod stats;
 mod store;
 mod table;
+mod table_change;
 mod transaction;
 mod undo;
 mod validate;
@@ -51,6 +54,8 @@ pub use host::{Alone, Crew, Host, Phase, Work};
 pub use info::{Info, Isolation};
 pub use layout::{Column, Layout, TableLayout, TableSchema};
 pub use layout_differs::{Change, Difference, LayoutDiffers, Part as LayoutPart};
+pub use migration_failed::MigrationFailed;
+pub use not_unique::NotUnique;
 pub use numbers::Numbers;
 pub use part::Part;
 pub use recorder::{Recorder, Stamp, WriteKind};
@@ -60,11 +65,13 @@ pub use secondary::{Secondary, reach};
 pub use session::{Committed, Running, Session};
 pub use stats::{Hold, HotRecord, RolledForward, Stats, Tally};
 pub use store::{
-    LogTask, NativeSession, NativeStore, OpenedNatively, OpenedOn, OpenedStore, Store,
+    LogTask, NativeSession, NativeStore, OpenedNatively, OpenedOn, OpenedStore, Rewrite,
+    RewrittenRow, Store,
 };
 pub use table::{
     ColumnPart, IndexKind, IndexParts, KeyPart, PartType, Placement, SecondarySpec, Source,
     TableId, TableSpec, Writes,
 };
+pub use table_change::TableChange;
 pub use transaction::{Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction};
 pub use undo::{Savepoint, UndoLog};

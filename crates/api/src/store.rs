@@ -7,10 +7,21 @@ use crate::layout::TableLayout;
 use crate::report::{Checkpointed, Copied, Recovered};
 use crate::session::Session;
 use crate::stats::Stats;
-use crate::table::{TableId, TableSpec};
+use crate::table::{SecondarySpec, TableId, TableSpec};
+use crate::table_change::TableChange;
 use chiliad_log::Stepped;
 use chiliad_machine::disk::Disk;
 use chiliad_machine::{Interleaved, Machine};
+
+/// Makes of a key and a row, both encoded, those of another table, or tells why it cannot. It may be called more than
+/// once for a row.
+pub type Rewrite<'a> = dyn FnMut(&[u8], &[u8]) -> RewrittenRow + 'a;
+
+/// A key and a row, both encoded, or the reason why there are none.
+pub type RewrittenRow = core::result::Result<(Vec<u8>, Vec<u8>), String>;
+
+const UNSUPPORTED: Error =
+    Error::Unsupported("servers that share a log change no indexes, and write no rows anew");
 
 /// A database, whatever its engine and scheme. The methods about a log and a directory have the answers
 /// of a database in memory where an engine says nothing else.
@@ -33,6 +44,90 @@ pub trait Store<M: Machine> {
     /// [`Error::UnknownTable`]; those of [`TableSpec::change_layout`]; [`Error::LogFailed`],
     /// [`Error::OpenedReadOnly`].
     fn change_layout(&self, table: TableId, layout: TableLayout) -> Result<()>;
+
+    /// The tables after these changes, hidden ones among them.
+    ///
+    /// # Errors
+    /// Why a change cannot be made; [`Error::Unsupported`].
+    fn tables_after(&self, changes: &[TableChange]) -> Result<Vec<(TableId, TableSpec)>> {
+        let _ = changes;
+        Err(UNSUPPORTED)
+    }
+
+    /// The migrations that were made, ascending, with their names.
+    fn applied(&self) -> Vec<(u32, String)> {
+        Vec::new()
+    }
+
+    /// Makes these changes of tables, all at once or none. In a directory they are durable when the call returns, and
+    /// what was committed before it.
+    ///
+    /// # Errors
+    /// Why a change cannot be made; [`Error::LogFailed`], [`Error::OpenedReadOnly`]; [`Error::Unsupported`].
+    fn change_tables(&self, changes: &[TableChange]) -> Result<()> {
+        let _ = changes;
+        Err(UNSUPPORTED)
+    }
+
+    /// Adds a secondary index to a table as `after` is to leave it, for [`TableChange::Ready`]: nobody reads it before.
+    /// Writers go on meanwhile, and keep it in line from its declaration on. Waits for the transactions that
+    /// began before it. After a crash the index is not there.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTable`], [`Error::NotUnique`], [`Error::InvalidOption`] for a declaration that makes no sense,
+    /// [`Error::ReadOnlyTable`], [`Error::OutOfMemory`], [`Error::OpenedReadOnly`]; [`Error::Unsupported`].
+    fn fill_index(
+        &self,
+        after: &[TableChange],
+        table: TableId,
+        index: SecondarySpec,
+    ) -> Result<()> {
+        let _ = (after, table, index);
+        Err(UNSUPPORTED)
+    }
+
+    /// The position of an index in calls of [`crate::Transaction::scan_index`]. It stays the same until the database is
+    /// closed, whatever becomes of others.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTable`], [`Error::UnknownIndex`].
+    fn position_of_index(&self, table: TableId, index: &str) -> Result<usize> {
+        let tables = self.tables();
+        let found = tables.iter().find(|(id, _)| *id == table);
+        let (_, spec) = found.ok_or_else(|| Error::UnknownTable(format!("number {}", table.0)))?;
+        let position = spec.secondary.iter().position(|it| it.name == index);
+        position.ok_or_else(|| Error::UnknownIndex(index.into()))
+    }
+
+    /// Creates a table for [`TableChange::Show`]: until then no look-up by name leads to it, it may have the name of
+    /// another one, and after a crash it is not there.
+    ///
+    /// # Errors
+    /// Those of [`Store::create_table`]; [`Error::Unsupported`].
+    fn build_table(&self, spec: TableSpec) -> Result<TableId> {
+        let _ = spec;
+        Err(UNSUPPORTED)
+    }
+
+    /// Puts what `rewrite` makes of each row of the first table into the second, which [`Store::build_table`] has
+    /// created. From now on transactions only read the first, until it is dropped or [`Store::take_back_changes`]
+    /// opens it again. Waits for the transactions that began before.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTable`]; [`Error::Migration`] with the error of `rewrite`, or of putting its row into the new table;
+    /// [`Error::OutOfMemory`], [`Error::LogFailed`]; [`Error::Unsupported`].
+    fn rewrite_rows(&self, tables: [TableId; 2], rewrite: &mut Rewrite<'_>) -> Result<()> {
+        let _ = (tables, rewrite);
+        Err(UNSUPPORTED)
+    }
+
+    /// Takes back indexes that were filled and tables that were built for changes that are not made.
+    ///
+    /// # Errors
+    /// [`Error::LogFailed`].
+    fn take_back_changes(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// Ends the loading of a table that is declared read-only.
     ///

@@ -30,7 +30,7 @@ impl BackgroundThreads {
         let make_room = move || while log.prepare_log() == Ok(true) {};
         let mut background = Self {
             stop: Arc::default(),
-            room: Some(Upkeep::start("chiliad-room", make_room)?),
+            room: Some(Upkeep::start("chiliad-room", engine, make_room)?),
             checkpointer: Checkpointer::start(engine, threads)?,
             writers: Vec::new(),
         };

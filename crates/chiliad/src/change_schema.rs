@@ -1,6 +1,5 @@
 //! Changes of a table's schema.
 
-use crate::raw::TableLayout;
 use crate::row::SchemaChange;
 use crate::{Database, Error, Result, declare};
 
@@ -66,11 +65,7 @@ impl Database {
         let (mut declared, id) = self.declared_table(table)?;
         let unknown = || Error::UnknownTable(table.into());
         let spec = declared.get_mut(&id).ok_or_else(unknown)?;
-        let TableLayout::Schema(schema) = &spec.layout else {
-            let what = "its rows name no version of a schema, and cannot be changed";
-            return Err(Error::InvalidOption(format!("table {table}: {what}")));
-        };
-        let layout = declare::changed(schema, changes)?;
+        let layout = declare::changed(declare::schema_of(spec)?, changes)?;
         self.shared.engine.change_layout(id, layout.clone())?;
         spec.layout = layout;
         self.shared.schemas.keep(id, spec);

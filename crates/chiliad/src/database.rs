@@ -39,6 +39,8 @@ pub(crate) struct Shared {
     /// The declarations of the tables, by which they are opened again.
     pub(crate) declared: Mutex<HashMap<TableId, TableSpec>>,
     pub(crate) schemas: Schemas,
+    /// Held while changes of tables are prepared that take long.
+    pub(crate) changing: Mutex<()>,
     pub(crate) rules: Arc<Rules>,
     pub(crate) options: Options,
     /// Its directory, if it has one.
@@ -114,6 +116,7 @@ impl Database {
             sessions,
             declared: Mutex::new(engine.tables().into_iter().collect()),
             schemas,
+            changing: Mutex::new(()),
             rules,
             options,
             persistent,

@@ -24,6 +24,21 @@ pub(crate) fn schema<K: Key, V: Row>() -> Result<TableSchema> {
     Ok(TableSchema { key: K::columns(), rows: History::new(Schema::new(columns)?) })
 }
 
+/// The declaration `spec` with the columns and the indexes of such keys and rows.
+pub(crate) fn spec<K: Key, V: Row>(spec: TableSpec) -> Result<TableSpec> {
+    let layout = TableLayout::Schema(Arc::new(schema::<K, V>()?));
+    Ok(TableSpec { secondary: V::indexes(), layout, ..spec })
+}
+
+/// The schema of a table whose rows name a version of one.
+pub(crate) fn schema_of(spec: &TableSpec) -> Result<&TableSchema> {
+    let TableLayout::Schema(schema) = &spec.layout else {
+        let what = "its rows name no version of a schema, and cannot be changed";
+        return Err(Error::InvalidOption(format!("table {}: {what}", spec.name)));
+    };
+    Ok(schema)
+}
+
 /// The layout of a table that `V` opens with more columns than it has, each of which has a default; `None` where there are
 /// no more, and where the types differ otherwise, too.
 pub(crate) fn grown<V: Row>(schema: &TableSchema, layout: &Layout) -> Result<Option<TableLayout>> {
@@ -107,6 +122,9 @@ pub(crate) fn indexes<V: Row>(spec: &TableSpec, layout: &Layout) -> Vec<Secondar
             _ => IndexParts::Bytes(parts.filter_map(|part| bytes_of(part, layout)).collect()),
         };
     }
+    // As the table has them, in whatever order they came.
+    let place = |index: &SecondarySpec| spec.secondary.iter().position(|it| it.name == index.name);
+    declared.sort_by_key(|index| place(index).unwrap_or(usize::MAX));
     declared
 }
 

@@ -21,6 +21,7 @@ impl<'r, 'w, K: Key, V: Row> Find<'r, 'w, K, V> {
         index: usize,
         bounds: Bounds,
     ) -> Self {
+        let index = reader.position(table, index);
         Self { walk: Walk::new(reader, *table, Way::Index(index), bounds.of_leading()) }
     }
 

@@ -1,5 +1,6 @@
 //! Rows as a table holds them: a body, and the version of the schema under which it was written.
 
+use crate::positions::Positions;
 use crate::raw::{TableId, TableLayout, TableSpec};
 use crate::{Error, Result, Row};
 use chiliad_api::TableSchema;
@@ -10,22 +11,30 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// The schemas of the tables of which there are handles, for rows of other versions than a handle's. Whoever declares
 /// tables may wait for a disk meanwhile; this is held for a look alone.
 #[derive(Clone, Default)]
-pub(crate) struct Schemas(Arc<RwLock<HashMap<TableId, Named>>>);
+pub(crate) struct Schemas {
+    tables: Arc<RwLock<HashMap<TableId, Named>>>,
+    positions: Positions,
+}
 
 /// A table's name and schema.
 type Named = (String, Arc<TableSchema>);
 
 impl Schemas {
+    /// Which indexes of their tables those of row types are.
+    pub fn positions(&self) -> &Positions {
+        &self.positions
+    }
+
     /// Keeps the schema of a table that is declared so.
     pub fn keep(&self, table: TableId, spec: &TableSpec) {
         if let TableLayout::Schema(schema) = &spec.layout {
             let named = (spec.name.clone(), Arc::clone(schema));
-            self.0.write().unwrap_or_else(PoisonError::into_inner).insert(table, named);
+            self.tables.write().unwrap_or_else(PoisonError::into_inner).insert(table, named);
         }
     }
 
     fn of(&self, table: TableId) -> Result<Named> {
-        let schemas = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let schemas = self.tables.read().unwrap_or_else(PoisonError::into_inner);
         let unknown = || Error::UnknownTable(format!("number {}", table.0));
         schemas.get(&table).cloned().ok_or_else(unknown)
     }

@@ -97,6 +97,7 @@ mod joined_threads;
 pub mod key;
 mod key_range;
 mod logs;
+pub mod migration;
 mod nest;
 mod open;
 mod options;
@@ -104,6 +105,7 @@ mod owned_thread;
 mod pending;
 mod persistent;
 mod place;
+mod positions;
 mod queue;
 pub mod raw;
 mod reader;
@@ -147,6 +149,7 @@ pub use database::Database;
 pub use find::Find;
 pub use key::{Desc, Key, Lookup, Part, PartOf, Prefix};
 pub use key_range::KeyRange;
+pub use migration::{Changes, Migration};
 pub use options::{Durability, Options};
 pub use pending::Pending;
 pub use queue::{Queue, Refused};
@@ -170,6 +173,7 @@ pub use chiliad_engine::{Error, Nested, Reason, Result, Snapshots, Timestamps};
 pub use chiliad_engine::{Hold, HotRecord, Stats, Usage};
 #[doc(inline)]
 pub use chiliad_engine::{Info, Isolation, SchemeName as Scheme};
+pub use chiliad_engine::{MigrationFailed, NotUnique};
 #[cfg(feature = "jetstream")]
 #[doc(inline)]
 pub use chiliad_jetstream as jetstream;

@@ -30,8 +30,8 @@
 //! [`Reader::raw`]: crate::Reader::raw
 
 pub use chiliad_engine::{
-    ColumnPart, IndexKind, IndexParts, KeyPart, PartType, SecondarySpec, Source, TableId,
-    TableLayout, TableSpec, Writes,
+    ColumnPart, IndexKind, IndexParts, KeyPart, PartType, SecondarySpec, Source, TableChange,
+    TableId, TableLayout, TableSpec, Writes,
 };
 pub use chiliad_engine::{Entry, Get, Range, Row, Scanned, Transaction};
 pub use chiliad_engine::{KEY_BYTES_MAX, VALUE_BYTES_MAX};

@@ -297,6 +297,11 @@ impl<'w> Reader<'w> {
         K::decode(self.raw.row_key(row)?)
     }
 
+    /// The number by which the table knows an index of its row type.
+    pub(crate) fn position<K, V>(&self, table: &Table<K, V>, of_type: usize) -> usize {
+        self.scratch.schemas.positions().of_table(table.numbering, of_type)
+    }
+
     /// Both.
     pub(crate) fn row<K: Key, V: Row>(&self, table: &Table<K, V>, row: Handle) -> Result<(K, V)> {
         Ok((self.key(row)?, self.value(table, row)?))

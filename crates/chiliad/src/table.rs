@@ -1,6 +1,7 @@
 //! Handles of tables and of their secondary indexes.
 
 use crate::form::Form;
+use crate::positions::Numbering;
 use crate::raw::TableId;
 use crate::{Column, Error, Key, Layout, Row};
 use core::fmt;
@@ -19,17 +20,19 @@ pub struct Table<K, V> {
     pub(crate) database: u64,
     /// The form of its rows.
     pub(crate) form: Form,
+    /// The numbers of its indexes.
+    pub(crate) numbering: Numbering,
     /// The columns of its key, for errors.
     key: fn() -> Vec<Column>,
     of: PhantomData<fn(K) -> V>,
 }
 
 impl<K, V> Table<K, V> {
-    pub(crate) fn new(id: TableId, database: u64, form: Form) -> Self
+    pub(crate) fn new(id: TableId, database: u64, form: Form, numbering: Numbering) -> Self
     where
         K: Key,
     {
-        Self { id, database, form, key: K::columns, of: PhantomData }
+        Self { id, database, form, numbering, key: K::columns, of: PhantomData }
     }
 
     /// The error of an operation with the key as the table has it.
@@ -141,7 +144,7 @@ impl<V, K> Index<V, K> {
         Self { position, name, of: PhantomData }
     }
 
-    /// Its place in the declaration of the table.
+    /// Its place in the declaration of the row type.
     #[must_use]
     pub const fn position(self) -> usize {
         self.position

@@ -1,11 +1,11 @@
 //! The tables of a database: created, opened, dropped, loaded.
 
 use crate::declare;
-use crate::form::Form;
+use crate::positions::Numbering;
 use crate::raw::{TableId, TableLayout, TableSpec, Writes};
 use crate::{Database, Error, Key, Result, Row, Table};
 use std::collections::HashMap;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{MutexGuard, PoisonError};
 
 impl Database {
     /// Creates an ordered table, with the secondary indexes that its row type declares.
@@ -35,12 +35,10 @@ impl Database {
     /// # Errors
     /// As for [`Database::create_table`].
     pub fn create_table_with<K: Key, V: Row>(&self, spec: TableSpec) -> Result<Table<K, V>> {
-        let schema = declare::schema::<K, V>()?;
-        let form = Form::Versioned(schema.rows.version());
-        let layout = TableLayout::Schema(Arc::new(schema));
-        let spec = TableSpec { secondary: V::indexes(), layout, ..spec };
+        let spec = declare::spec::<K, V>(spec)?;
+        let form = declare::form(&spec, &Table::<K, V>::layout())?;
         let id = self.create_table_raw(spec)?;
-        Ok(Table::new(id, self.shared.rules.database, form))
+        Ok(Table::new(id, self.shared.rules.database, form, Numbering::USUAL))
     }
 
     /// Creates a table for the untyped interface; see [`raw`](crate::raw).
@@ -137,7 +135,16 @@ impl Database {
             declared.insert(id, spec.clone());
         }
         self.shared.schemas.keep(id, &spec);
-        Ok(Table::new(id, self.shared.rules.database, form))
+        let numbering = self.numbering::<V>(id)?;
+        Ok(Table::new(id, self.shared.rules.database, form, numbering))
+    }
+
+    /// Which indexes of a table those of `V` are.
+    fn numbering<V: Row>(&self, table: TableId) -> Result<Numbering> {
+        let indexes = V::indexes().into_iter();
+        let position = |name: &str| self.shared.engine.position_of_index(table, name);
+        let positions = indexes.map(|index| position(&index.name)).collect::<Result<_>>()?;
+        Ok(self.shared.schemas.positions().numbering(positions))
     }
 
     /// The number and the declaration of a table, for the untyped interface.

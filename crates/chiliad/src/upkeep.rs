@@ -8,10 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long a thread rests between two tasks.
+/// How long a thread rests between two tasks while the log grows.
 const REST: Duration = Duration::from_millis(50);
+/// How long it rests at most where nothing is logged: a process may have a hundred databases that are idle.
+const REST_MAX: Duration = Duration::from_millis(400);
 
-/// A thread that does a task again and again. It ends when this is dropped, after the task that it is at.
+/// A thread that does a task for the log of a database again and again. It ends when this is dropped, after the task
+/// that it is at.
 pub(crate) struct Upkeep {
     stop: Arc<AtomicBool>,
     _thread: OwnedThread,
@@ -20,14 +23,18 @@ pub(crate) struct Upkeep {
 impl Upkeep {
     /// # Errors
     /// [`Error::HostExhausted`].
-    pub fn start(name: &str, task: impl Fn() + Send + 'static) -> Result<Self> {
+    pub fn start(name: &str, engine: &Engine, task: impl Fn() + Send + 'static) -> Result<Self> {
         let stop = Arc::<AtomicBool>::default();
-        let told = Arc::clone(&stop);
+        let (told, engine) = (Arc::clone(&stop), engine.clone());
         let body = move || {
+            let (mut rest, mut seen) = (REST, 0);
             // Acquire pairs with the release in `drop`.
             while !told.load(Ordering::Acquire) {
+                let bytes = engine.log_bytes();
+                rest = if bytes == seen { REST_MAX.min(2 * rest) } else { REST };
+                seen = bytes;
                 task();
-                std::thread::park_timeout(REST);
+                std::thread::park_timeout(rest);
             }
         };
         Ok(Self { stop, _thread: OwnedThread::start(name, "the log", body)? })
@@ -58,7 +65,7 @@ impl Checkpointer {
         let failure = Arc::<Mutex<_>>::default();
         let (due, told) = (engine.clone(), Arc::clone(&failure));
         let task = move || checkpoint_if_due(&due, &Threads::new(threads), &told);
-        let thread = Some(Upkeep::start("chiliad-checkpoint", task)?);
+        let thread = Some(Upkeep::start("chiliad-checkpoint", engine, task)?);
         Ok(Self { thread, engine: engine.clone(), failure })
     }
 

@@ -9,7 +9,8 @@ use crate::scheme::SchemeName;
 use crate::scheme::names::{NativeScheme, UnderNativeScheme, UnderScheme, under, under_native};
 use chiliad_api::{
     Checkpointed, Copied, Error, Host, Info, LogTask, NativeSession, NativeStore, OpenedNatively,
-    OpenedOn, OpenedStore, Result, Session, Stats, Store, TableId, TableLayout, TableSpec,
+    OpenedOn, OpenedStore, Result, Rewrite, SecondarySpec, Session, Stats, Store, TableChange,
+    TableId, TableLayout, TableSpec,
 };
 use chiliad_log::Stepped;
 use chiliad_machine::disk::Disk;
@@ -124,6 +125,43 @@ impl<M: Machine, S: Scheme<M>> Store<M> for Database<M, S> {
 
     fn change_layout(&self, table: TableId, layout: TableLayout) -> Result<()> {
         Self::change_layout(self, table, layout)
+    }
+
+    fn tables_after(&self, changes: &[TableChange]) -> Result<Vec<(TableId, TableSpec)>> {
+        Ok(self.inner.words.catalog.draft_with(changes)?.tables())
+    }
+
+    fn applied(&self) -> Vec<(u32, String)> {
+        self.inner.words.catalog.blob().applied
+    }
+
+    fn change_tables(&self, changes: &[TableChange]) -> Result<()> {
+        self.inner.base().change_tables(changes)
+    }
+
+    fn fill_index(
+        &self,
+        after: &[TableChange],
+        table: TableId,
+        index: SecondarySpec,
+    ) -> Result<()> {
+        self.inner.base().fill_index(after, table, index, &mut self.worker()?)
+    }
+
+    fn position_of_index(&self, table: TableId, index: &str) -> Result<usize> {
+        self.inner.words.catalog.draft().position_of_index(table, index)
+    }
+
+    fn build_table(&self, spec: TableSpec) -> Result<TableId> {
+        self.inner.base().build_table(spec)
+    }
+
+    fn rewrite_rows(&self, tables: [TableId; 2], rewrite: &mut Rewrite<'_>) -> Result<()> {
+        self.inner.base().rewrite_rows(tables, rewrite, &mut self.worker()?)
+    }
+
+    fn take_back_changes(&self) -> Result<()> {
+        self.inner.base().take_back_changes()
     }
 
     fn seal(&self, name: &str) -> Result<()> {

@@ -8,7 +8,10 @@ use crate::durable::{Durable, Turn};
 use crate::epoch::Epochs;
 use crate::options::Options;
 use crate::tables::catalog::Catalog;
-use chiliad_api::{Error, Hold, Result, Stats, TableId, TableLayout, TableSpec, Tally};
+use crate::tables::draft::Draft;
+use chiliad_api::{
+    Error, Hold, Result, Stats, TableChange, TableId, TableLayout, TableSpec, Tally,
+};
 use chiliad_machine::{Latch, Machine, Ordering, Shared, Word};
 use chiliad_storage::Heap;
 use std::sync::Arc;
@@ -43,7 +46,12 @@ impl<M: Machine> Base<'_, M> {
             return Err(Error::InvalidOption(format!("table {}: {what}", spec.name)));
         }
         let _turn = self.declaring.take();
-        let made = self.catalog.prepare(self.heap, spec, self.options.verify)?;
+        self.make_table(spec, false)
+    }
+
+    /// Makes a table, which is not shown before a draft shows it if it is `hidden`. The caller has the declaring turn.
+    pub fn make_table(&self, spec: TableSpec, hidden: bool) -> Result<TableId> {
+        let made = self.catalog.prepare(self.heap, spec, hidden, self.options.verify)?;
         if let Some(durable) = self.durable {
             let _turn = durable.changing.take();
             let changed = durable
@@ -63,13 +71,45 @@ impl<M: Machine> Base<'_, M> {
             return Err(Error::OpenedReadOnly);
         }
         let _turn = self.declaring.take();
-        let blob = self.catalog.blob_changing(table, &layout)?;
+        self.bring_into_force(self.catalog.draft_with(&[TableChange::Layout(table, layout)])?)
+    }
+
+    /// As [`Store::change_tables`](chiliad_api::Store::change_tables).
+    pub fn change_tables(&self, changes: &[TableChange]) -> Result<()> {
+        if self.options.read_only {
+            return Err(Error::OpenedReadOnly);
+        }
+        let _turn = self.declaring.take();
+        let draft = self.catalog.draft_with(changes)?;
+        if let Some(durable) = self.durable {
+            // A unique index is not to outlive the removal of rows without which it is none, nor a table its copy.
+            durable.wait(self.epochs.current())?;
+        }
+        self.bring_into_force(draft)?;
+        self.catalog.dropped_tables.take_apart(self.heap, usize::MAX);
+        Ok(())
+    }
+
+    /// Keeps a draft, and shows it. The caller has held the declaring turn since it was begun.
+    fn bring_into_force(&self, draft: Draft<M>) -> Result<()> {
         if let Some(durable) = self.durable {
             let _turn = durable.changing.take();
             durable.check()?;
-            durable.change_catalog(&blob)?;
+            durable.change_catalog(&draft.blob())?;
         }
-        self.catalog.change_layout(table, layout);
+        self.catalog.publish_draft(draft);
+        Ok(())
+    }
+
+    /// As [`Store::take_back_changes`](chiliad_api::Store::take_back_changes). No catalog on a disk has what goes.
+    pub fn take_back_changes(&self) -> Result<()> {
+        let _turn = self.declaring.take();
+        let mut draft = self.catalog.draft();
+        if !draft.take_back()? {
+            return Ok(());
+        }
+        self.catalog.publish_draft(draft);
+        self.catalog.dropped_tables.take_apart(self.heap, usize::MAX);
         Ok(())
     }
 

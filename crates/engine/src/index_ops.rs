@@ -12,7 +12,7 @@ use crate::arena::Piece;
 use crate::contract::Scheme;
 use crate::core::Core;
 use crate::tables::catalog::View;
-use crate::tables::table::Table;
+use crate::tables::table::{Kept, Table};
 use chiliad_api::{Error, Get, Result};
 use chiliad_machine::Machine;
 
@@ -59,23 +59,23 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         before: Piece,
         after: Piece,
     ) -> Result<()> {
-        let same = |core: &Self, secondary: &chiliad_api::Secondary| {
+        let same = |core: &Self, secondary: &Kept| {
             secondary.same_key(core.arena.get(before), core.arena.get(after))
         };
-        if table.secondary.iter().all(|secondary| same(self, secondary)) {
+        if table.secondary().iter().all(|secondary| same(self, secondary)) {
             return Ok(());
         }
         let key_bytes = self.arena.get(key).to_vec();
         let after_bytes = self.arena.get(after).to_vec();
         let before_bytes = self.arena.get(before).to_vec();
         self.check_unique(view, table, &key_bytes, Some(&before_bytes), &after_bytes)?;
-        for secondary in &table.secondary {
+        for secondary in table.secondary() {
             if secondary.same_key(&before_bytes, &after_bytes) {
                 continue;
             }
             let mut entry = Vec::new();
             secondary.encode(&key_bytes, &before_bytes, &mut entry);
-            self.remove_entry(view, secondary.table, &entry)?;
+            self.remove_entry(view, secondary, &entry, &key_bytes)?;
             entry.clear();
             secondary.encode(&key_bytes, &after_bytes, &mut entry);
             self.insert_entry(view, secondary, &entry, &key_bytes)?;
@@ -93,8 +93,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         before: Option<&[u8]>,
         value: &[u8],
     ) -> Result<()> {
-        debug_assert!(!table.is_index(), "indexes have no indexes");
-        for secondary in &table.secondary {
+        debug_assert!(!table.is_index, "indexes have no indexes");
+        for secondary in table.secondary() {
             secondary.check(key, value)?;
             let moved = before.is_none_or(|before| !secondary.same_key(before, value));
             if !secondary.spec.unique || !moved {
@@ -117,8 +117,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         key: &[u8],
         value: &[u8],
     ) -> Result<()> {
-        debug_assert!(!table.secondary.is_empty(), "a row with entries");
-        for secondary in &table.secondary {
+        debug_assert!(!table.secondary().is_empty(), "a row with entries");
+        for secondary in table.secondary() {
             let mut entry = Vec::new();
             secondary.encode(key, value, &mut entry);
             self.insert_entry(view, secondary, &entry, key)?;
@@ -136,7 +136,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         key: &[u8],
     ) -> Result<()> {
         debug_assert!(
-            view.get(secondary.table).is_ok_and(Table::is_index),
+            view.get(secondary.table).is_ok_and(|table| table.is_index),
             "entries are in tables of their own"
         );
         match self.insert(view, secondary.table, entry, key) {
@@ -156,23 +156,34 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         key: Piece,
         value: Piece,
     ) -> Result<()> {
-        debug_assert!(!table.secondary.is_empty(), "a row with entries");
-        for secondary in &table.secondary {
+        debug_assert!(!table.secondary().is_empty(), "a row with entries");
+        for secondary in table.secondary() {
             let mut entry = Vec::new();
             secondary.encode(self.arena.get(key), self.arena.get(value), &mut entry);
-            self.remove_entry(view, secondary.table, &entry)?;
+            let key = if secondary.filling { self.arena.get(key).to_vec() } else { Vec::new() };
+            self.remove_entry(view, secondary, &entry, &key)?;
         }
         Ok(())
     }
 
-    fn remove_entry(&mut self, view: &View<M>, table: crate::TableId, entry: &[u8]) -> Result<()> {
+    /// Removes the entry of the row of `key`, which is looked at while the index is being filled.
+    fn remove_entry(
+        &mut self,
+        view: &View<M>,
+        secondary: &Kept,
+        entry: &[u8],
+        key: &[u8],
+    ) -> Result<()> {
+        let table = secondary.table;
         debug_assert!(
-            view.get(table).is_ok_and(Table::is_index),
+            view.get(table).is_ok_and(|table| table.is_index),
             "entries are in tables of their own"
         );
         match self.get(view.get(table)?, Get::read(table, entry))? {
+            // Of rows with one key in a unique index that is not ready another one has the entry.
+            Some(row) if secondary.filling && self.bytes(row)? != key => Ok(()),
             Some(row) => self.remove_row(view, row).map_err(|error| self.abort_with(error)),
-            // Belongs to a state that will not validate.
+            // Not filled yet, or it belongs to a state that will not validate.
             None => Ok(()),
         }
     }

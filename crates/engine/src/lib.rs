@@ -64,10 +64,11 @@ pub use chiliad_api::{
     Alone, Cancel, Change, Checkpointed, Column, ColumnPart, ColumnType, Committed, Contents,
     Copied, Crew, Difference, DuplicateKey, Entry, Error, Get, Hold, Host, HotRecord, IndexKind,
     IndexParts, Info, Intent, Isolation, KeyPart, Layout, LayoutDiffers, LayoutPart, LogContents,
-    LogTask, NativeSession, NativeStore, Nested, NoColumnType, OpenedNatively, OpenedOn,
-    OpenedStore, Outer, Part, PartType, Phase, Range, Reason, Recorder, Recovered, Result, Row,
-    Running, Scanned, SecondarySpec, Session, Sleeper, Source, Stamp, Stats, Store, TableId,
-    TableLayout, TableSpec, Transaction, WriteKind, Writes,
+    LogTask, MigrationFailed, NativeSession, NativeStore, Nested, NoColumnType, NotUnique,
+    OpenedNatively, OpenedOn, OpenedStore, Outer, Part, PartType, Phase, Range, Reason, Recorder,
+    Recovered, Result, RewrittenRow, Row, Running, Scanned, SecondarySpec, Session, Sleeper,
+    Source, Stamp, Stats, Store, TableChange, TableId, TableLayout, TableSpec, Transaction,
+    WriteKind, Writes,
 };
 pub use chiliad_log::{CheckpointInfo, LogError, LogOptions, MANIFEST_NAME, Stepped};
 pub use chiliad_storage::{KEY_BYTES_MAX, Supply, Usage, VALUE_BYTES_MAX, WORKERS_MAX};

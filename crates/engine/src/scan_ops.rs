@@ -148,8 +148,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     ) -> Result<Scanned> {
         self.align_indexes(view)?;
         let declared: &Table<M> = view.readable(table, self.attempt.in_past)?;
-        let Some(secondary) = declared.secondary.get(index) else {
-            return Err(Error::UnknownIndex(format!("number {index} of {}", declared.spec.name)));
+        let Some(secondary) = declared.readable_index(index) else {
+            return Err(Error::UnknownIndex(format!("number {index} of {}", declared.name())));
         };
         let scanned = self.scan(secondary.table, view.get(secondary.table)?, range)?;
         debug_assert!(scanned.len() <= self.handles.entries.len(), "its entries are the last");

@@ -58,7 +58,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         worker.core.attempt.loads = true;
         let gate = worker.view.gate(table);
         if gate.as_ref().is_some_and(|gate| !gate.enter()) {
-            return Err(Error::ReadOnlyTable(tx.session().view.get(table)?.spec.name.clone()));
+            return Err(Error::ReadOnlyTable(tx.session().view.get(table)?.name().to_owned()));
         }
         let loaded = match tx.insert(table, key, value) {
             Ok(()) => tx.commit().map(|_| ()),

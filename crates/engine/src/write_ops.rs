@@ -18,12 +18,12 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let table = view.writable(id, self.attempt.loads)?;
         check_key(key)?;
         check_value(value)?;
-        if table.secondary.is_empty() {
+        if table.secondary().is_empty() {
             return self.insert_one(id, table, key, value);
         }
         self.align_indexes(view)?;
         if self.get(table, Get::read(id, key))?.is_some() {
-            return Err(Error::duplicate_key(&table.spec.name, key));
+            return Err(Error::duplicate_key(table.name(), key));
         }
         self.check_unique(view, table, key, None, value)?;
         self.insert_one(id, table, key, value)?;
@@ -76,7 +76,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             match placed? {
                 Placed::Fresh => return Ok(()),
                 Placed::Found(record) => match self.claim(id, key, record)? {
-                    Claim::Present => return Err(Error::duplicate_key(&table.spec.name, key)),
+                    Claim::Present => return Err(Error::duplicate_key(table.name(), key)),
                     Claim::Own(write) => {
                         let value = self.arena.push(value);
                         let own = &mut self.writes.entries[write as usize];
@@ -252,9 +252,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         check_value(value)?;
         let access = self.handles.access(row)?;
         let table = view.writable(access.table, self.attempt.loads)?;
-        let indexed = !table.secondary.is_empty();
+        let indexed = !table.secondary().is_empty();
         let key = access.key;
-        for secondary in &table.secondary {
+        for secondary in table.secondary() {
             secondary.check(self.arena.get(key), value)?;
         }
         let write = self.write_of(row, indexed)?;
@@ -290,7 +290,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     pub fn modify(&mut self, view: &View<M>, row: Row) -> Result<&mut [u8]> {
         debug_assert!(!self.heap.is_pinned(), "no operation is in progress");
         let table = self.handles.access(row)?.table;
-        let indexed = !view.writable(table, self.attempt.loads)?.secondary.is_empty();
+        let indexed = !view.writable(table, self.attempt.loads)?.secondary().is_empty();
         let write = self.write_of(row, indexed)?;
         let own = &mut self.writes.entries[write as usize];
         if own.kind == Kind::Remove {
@@ -324,7 +324,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let table = view.writable(id, self.attempt.loads)?;
         check_key(key)?;
         check_value(value)?;
-        if !table.secondary.is_empty() {
+        if !table.secondary().is_empty() {
             return match self.get(table, Get::read(id, key))? {
                 Some(row) => self.update(view, row, value),
                 None => self.insert(view, id, key, value),
@@ -375,7 +375,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     pub fn remove_row(&mut self, view: &View<M>, row: Row) -> Result<()> {
         debug_assert!(matches!(self.attempt.state, State::Active), "a transaction is in hand");
         let table = view.writable(self.handles.access(row)?.table, self.attempt.loads)?;
-        let indexed = !table.secondary.is_empty();
+        let indexed = !table.secondary().is_empty();
         if indexed {
             // Its entries must be those of the value that they are removed for.
             self.align_indexes(view)?;

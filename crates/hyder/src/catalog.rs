@@ -78,7 +78,7 @@ impl Catalog {
     /// Its bytes, for a checkpoint.
     pub fn encode(&self) -> Vec<u8> {
         let tables = self.declared().map(|(id, table)| (id.0, table.spec.clone())).collect();
-        Blob { next: self.numbers(), tables }.encode()
+        Blob { next: self.numbers(), tables, ..Blob::default() }.encode()
     }
 
     /// Reads what [`Catalog::encode`] has written; `None` if the bytes are no catalog.
@@ -154,7 +154,7 @@ impl Change {
         let mut out = local.to_le_bytes().to_vec();
         let declared = |spec: TableSpec| {
             let next = 1 + spec.secondary.len() as u32;
-            Blob { next, tables: vec![(0, spec)] }.encode()
+            Blob { next, tables: vec![(0, spec)], ..Blob::default() }.encode()
         };
         match self {
             Self::Create(spec) => {

@@ -38,8 +38,9 @@ impl Default for LogOptions {
     }
 }
 
-/// Bytes of the first spares.
-const SPARE_BYTES: u64 = 1 << 20;
+/// Bytes of the first spares: with two of them and the rest of its files a database of a few rows takes less than half a
+/// mebibyte. Ten doublings lead from here to segments of the usual size.
+const SPARE_BYTES: u64 = 128 << 10;
 
 /// A segment that no checkpoint newer than its content needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -327,7 +328,7 @@ impl<M: Machine> Log<M> {
     }
 
     /// Bytes of a spare that is made now: as many as were written so far, so that a small database has
-    /// small files.
+    /// small files, and a log that fills them fast soon has large ones.
     fn spare_bytes(&self) -> u64 {
         let written = self.written_bytes().checked_next_power_of_two().unwrap_or(u64::MAX);
         written.max(SPARE_BYTES).min(self.options.segment_bytes)

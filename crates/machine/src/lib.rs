@@ -172,6 +172,13 @@ pub trait Machine: Sized + Send + Sync + 'static {
     fn chunk_bytes() -> usize {
         Self::CHUNK_BYTES
     }
+    /// Bytes that a pool should ask for at first: it doubles them from one time to the next, up to
+    /// [`Machine::chunk_bytes`].
+    #[must_use]
+    #[inline]
+    fn first_chunk_bytes() -> usize {
+        Self::chunk_bytes()
+    }
     /// Obtains memory; `None` when the machine has no more. The content is undefined.
     fn alloc(layout: Layout, class: Class) -> Option<NonNull<u8>>;
     /// Returns memory obtained from [`Machine::alloc`] with the same layout and class.

@@ -193,6 +193,12 @@ impl Machine for Native {
     const CHUNK_BYTES: usize = 2 << 20;
     const SIMULATED: bool = false;
 
+    #[inline]
+    fn first_chunk_bytes() -> usize {
+        // A process may have a hundred small databases, and a huge page is there as a whole.
+        Self::CHUNK_BYTES / 32
+    }
+
     fn alloc(layout: Layout, class: Class) -> Option<NonNull<u8>> {
         debug_assert!(layout.size() > 0);
         // SAFETY: the layout is not empty.

@@ -3,6 +3,8 @@
 //! The heap has some for all, behind its latch; each worker has its own, smaller ones, for when that is
 //! taken: a latch for which a thousand cores wait costs each hand-over a message to every one of them, and
 //! all of them wait at once when all began at once (Yu, 2015, 4.1.1).
+//!
+//! The blocks of a heap double from a small one to ordinary ones, so that a database of a few rows takes little.
 
 use crate::budget::{Budget, OutOfMemory};
 use crate::pool::{Pool, batch_slots};
@@ -14,6 +16,8 @@ use core::ptr::NonNull;
 pub struct Chunks {
     /// Bytes of an ordinary block.
     bytes: usize,
+    /// Bytes of the next block that is asked for, which is smaller at first.
+    next_bytes: usize,
     blocks: Vec<(NonNull<u8>, Layout)>,
     /// Whole ordinary blocks that were touched ahead of their use.
     spare: Vec<NonNull<u8>>,
@@ -25,10 +29,11 @@ pub struct Chunks {
 unsafe impl Send for Chunks {}
 
 impl Chunks {
-    /// None yet; ordinary ones have so many bytes.
-    pub fn new(bytes: usize) -> Self {
+    /// None yet; ordinary ones have so many bytes, and the first has `first_bytes`.
+    pub fn new(bytes: usize, first_bytes: usize) -> Self {
+        debug_assert!(first_bytes > 0 && first_bytes <= bytes, "blocks grow");
         let (blocks, spare, cursor) = (Vec::new(), Vec::new(), NonNull::dangling());
-        Self { bytes, blocks, spare, cursor, left_bytes: 0 }
+        Self { bytes, next_bytes: first_bytes, blocks, spare, cursor, left_bytes: 0 }
     }
 
     /// Bytes that were set aside and not carved up yet.
@@ -68,6 +73,29 @@ impl Chunks {
         budget: Budget<'_, M>,
     ) -> Result<NonNull<u8>, OutOfMemory> {
         self.block(budget, self.bytes, self.bytes.min(2 << 20))
+    }
+
+    /// The next block that is carved up, of which a batch of so many bytes takes no more than half, and its bytes.
+    fn grow<M: Machine>(
+        &mut self,
+        budget: Budget<'_, M>,
+        batch: usize,
+    ) -> Result<(NonNull<u8>, usize), OutOfMemory> {
+        if let Some(block) = self.spare.pop() {
+            return Ok((block, self.bytes));
+        }
+        while self.next_bytes < 2 * batch {
+            self.next_bytes = self.after(self.next_bytes);
+        }
+        let bytes = self.next_bytes;
+        let block = self.block(budget, bytes, bytes.min(2 << 20))?;
+        self.next_bytes = self.after(bytes);
+        Ok((block, bytes))
+    }
+
+    /// The bytes of the block that follows one of so many.
+    fn after(&self, bytes: usize) -> usize {
+        bytes.saturating_mul(2).min(self.bytes)
     }
 
     fn block<M: Machine>(
@@ -147,11 +175,7 @@ impl Chunks {
             return self.block(budget, batch, 64);
         }
         if self.left_bytes < batch {
-            self.cursor = match self.spare.pop() {
-                Some(block) => block,
-                None => self.obtain(budget)?,
-            };
-            self.left_bytes = self.bytes;
+            (self.cursor, self.left_bytes) = self.grow(budget, batch)?;
         }
         debug_assert!(batch <= self.left_bytes, "the block has room");
         let start = self.cursor;

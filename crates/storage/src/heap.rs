@@ -221,7 +221,7 @@ impl<M: Machine> Heap<M> {
             epoch: M::Word::new(1),
             advancing: Latch::new(()),
             central: Latch::new(Central {
-                chunks: Chunks::new(M::chunk_bytes()),
+                chunks: Chunks::new(M::chunk_bytes(), M::first_chunk_bytes()),
                 singles: Vec::new(),
                 free: vec![Vec::new(); pools::<M>()],
                 orphans: Vec::new(),
@@ -412,7 +412,7 @@ impl<M: Machine> LocalHeap<M> {
             words,
             pinned: Cell::new(0),
             free: (0..pools::<M>()).map(|_| Pool::default()).collect(),
-            chunks: Chunks::new(M::chunk_bytes() / OWN_PART),
+            chunks: Chunks::new(M::chunk_bytes() / OWN_PART, M::chunk_bytes() / OWN_PART),
             singles: Vec::new(),
             credit_bytes: 0,
             limbo: VecDeque::with_capacity(4 * limbo_try::<M>()),

@@ -41,7 +41,7 @@ pub(crate) use faults::{APPENDED_AFTER_ITS_WINDOW, FAULTS};
 pub use open::{Mode, Opened};
 pub(crate) use parallel::walk::Walk;
 pub use runner::LogRunner;
-pub(crate) use turn::Turn;
+pub(crate) use turn::{Turn, nap};
 
 use chiliad_api::catalog::Blob;
 use chiliad_api::{Error, Result};
@@ -49,7 +49,6 @@ use chiliad_log::{Log, LogEnd, LogError, LogOptions, Manifest};
 use chiliad_machine::disk::Disk;
 use chiliad_machine::{Latch, Machine, Ordering, Word};
 use std::sync::Arc;
-use turn::nap;
 
 /// How a database uses its disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

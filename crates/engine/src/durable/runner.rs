@@ -9,6 +9,10 @@ use std::sync::Arc;
 
 /// How often a writer looks at the buffers where nobody wakes it.
 const LOOKS_PER_SECOND: u64 = 200;
+/// Looks after which it takes the database for idle, if nothing was written meanwhile.
+const QUIET_LOOKS: u32 = 40;
+/// How often it looks then, beside the end of each epoch and calls of workers whose buffers are full.
+const IDLE_LOOKS_PER_SECOND: u64 = 10;
 
 /// One of the writers of a database's log. Somebody gives it a thread by [`LogRunner::run`], or calls
 /// [`LogRunner::step`] after every tick, and now and then between; [`Database::tick`] unparks the
@@ -30,6 +34,7 @@ impl<M: Machine, S: Scheme<M>> LogRunner<M, S> {
     /// called whenever an epoch may have become durable, and when the log has failed. The first of the
     /// writers also ends epochs early for those who hurry ([`Database::hurry`]).
     pub fn run(mut self, over: impl Fn() -> bool, claimed: impl Fn()) {
+        let (mut seen, mut quiet) = (0, 0);
         while !over() {
             if self.hurries() {
                 self.database().tick();
@@ -41,11 +46,20 @@ impl<M: Machine, S: Scheme<M>> LogRunner<M, S> {
                 // A commit window is open: the transaction in it may want this core.
                 M::yield_now();
             } else {
-                M::park_until(M::now() + M::ticks_per_second() / LOOKS_PER_SECOND);
+                let written = self.written_bytes();
+                quiet = if written == seen { QUIET_LOOKS.min(quiet + 1) } else { 0 };
+                seen = written;
+                let idle = quiet == QUIET_LOOKS;
+                let looks = if idle { IDLE_LOOKS_PER_SECOND } else { LOOKS_PER_SECOND };
+                M::park_until(M::now() + M::ticks_per_second() / looks);
             }
         }
         self.finish();
         claimed();
+    }
+
+    fn written_bytes(&self) -> u64 {
+        self.inner.words.durable.as_ref().map_or(0, |durable| durable.log.written_bytes())
     }
 
     fn hurries(&self) -> bool {

@@ -12,32 +12,48 @@ use crate::contract::UseIndex;
 use crate::durable::{CatalogBlob as Blob, TABLE_NUMBERS_MAX, Walk};
 use crate::tables::dropped::{DroppedTables, pin_catalog_version};
 use crate::tables::seal::Seal;
-use crate::tables::table::{Entry, Table};
+use crate::tables::table::{Declared, Entry, Stored, Table};
 use chiliad_api::stamp::TombstoneStamps;
-use chiliad_api::{Error, IndexKind, Result, TableId, TableLayout, TableSpec, Writes};
+use chiliad_api::{Error, IndexKind, Result, Secondary, TableId, TableLayout, TableSpec, Writes};
 use chiliad_machine::{Latch, Machine, Ordering, Shared, Word};
 use chiliad_storage::{HashIndex, Heap, Index, LocalHeap, OrderedIndex, Slot};
 use std::sync::Arc;
 
 /// A table's place, with what is known of its columns.
-struct Place<M: Machine> {
-    table: Entry<M>,
-    layout: TableLayout,
+pub(super) struct Place<M: Machine> {
+    pub table: Entry<M>,
+    pub layout: TableLayout,
+    /// It is being made: no catalog on a disk has it, and no look-up by name leads to it.
+    pub hidden: bool,
+}
+
+impl<M: Machine> Clone for Place<M> {
+    fn clone(&self) -> Self {
+        let (table, layout) = (self.table.clone(), self.layout.clone());
+        Self { table, layout, hidden: self.hidden }
+    }
 }
 
 impl<M: Machine> Place<M> {
+    /// Whether a user finds the table by this name.
+    pub fn has_name(&self, name: &str) -> bool {
+        !self.hidden && self.table.as_ref().is_some_and(|table| table.name() == name)
+    }
+
     /// The declaration of a table that users have created.
-    fn declared(&self) -> Option<TableSpec> {
-        let table = self.table.as_ref().filter(|table| !table.is_index())?;
+    fn declared(&self) -> Option<(TableSpec, Vec<TableId>)> {
+        let table = self.table.as_ref().filter(|table| !table.is_index && !self.hidden)?;
         Some(table.spec_now(&self.layout))
     }
 }
 
 /// All tables. Lives in the machine's memory.
 pub struct Catalog<M: Machine> {
-    /// Counts creations and drops. It moves after the tables have changed.
-    version: M::Word,
-    tables: Latch<M, Vec<Place<M>>>,
+    /// Counts changes. It moves after the tables have changed.
+    pub(super) version: M::Word,
+    pub(super) tables: Latch<M, Vec<Place<M>>>,
+    /// The migrations that were made, by number.
+    pub(super) applied: Latch<M, Vec<(u32, String)>>,
     /// Tables that were dropped and still hold memory.
     pub dropped_tables: DroppedTables<M>,
 }
@@ -51,7 +67,7 @@ pub struct View<M: Machine> {
 impl<M: Machine> Catalog<M> {
     /// A catalog of these tables, which were made as `blob` declares them.
     pub fn new(tables: Vec<Entry<M>>, blob: &Blob) -> Self {
-        let place = |table| Place { table, layout: TableLayout::Bytes };
+        let place = |table| Place { table, layout: TableLayout::Bytes, hidden: false };
         let mut places: Vec<Place<M>> = tables.into_iter().map(place).collect();
         debug_assert!(places.len() == blob.next as usize, "a place for each number given out");
         for (number, spec) in &blob.tables {
@@ -60,23 +76,26 @@ impl<M: Machine> Catalog<M> {
         Self {
             version: M::Word::new(1),
             tables: Latch::new(places),
+            applied: Latch::new(blob.applied.clone()),
             dropped_tables: DroppedTables::new(),
         }
     }
 
     /// Makes a table and the tables of its secondary indexes, which are not visible yet. The caller holds the
-    /// declaring turn.
+    /// declaring turn. A `hidden` one may have the name of another.
     pub fn prepare(
         &self,
         heap: &Arc<Shared<M, Heap<M>>>,
         spec: TableSpec,
+        hidden: bool,
         verify: bool,
     ) -> Result<Made<M>> {
         spec.validate()?;
         let id = {
             let tables = self.tables.lock();
-            let mut others = tables.iter().filter_map(|place| place.table.as_ref());
-            if others.any(|table| table.spec.name == spec.name) {
+            let shown = tables.iter().filter(|place| !place.hidden);
+            let mut others = shown.filter_map(|place| place.table.as_ref());
+            if !hidden && others.any(|table| table.name() == spec.name) {
                 return Err(Error::TableExists(spec.name));
             }
             if tables.len() + spec.secondary.len() >= TABLE_NUMBERS_MAX as usize {
@@ -89,17 +108,20 @@ impl<M: Machine> Catalog<M> {
             TableId(tables.len() as u32)
         };
         let layout = spec.layout.clone();
-        Ok(Made { id, tables: make(heap, id, spec, verify)?, layout })
+        let numbers = (id.0 + 1..).map(TableId).take(spec.secondary.len()).collect();
+        Ok(Made { id, tables: make(heap, spec, numbers, verify)?, layout, hidden })
     }
 
     /// Shows a table that was made.
     pub fn publish(&self, made: Made<M>) -> TableId {
         debug_assert!(!made.tables.is_empty(), "a table, and its indexes");
         let mut layout = Some(made.layout);
+        let hidden = made.hidden;
         let places = made.tables.into_iter().map(|table| Place {
-            table: Some(Arc::new(Shared::new(table))),
+            table: Some(table),
             // The first one's: the others are its indexes.
             layout: layout.take().unwrap_or_default(),
+            hidden,
         });
         {
             let mut tables = self.tables.lock();
@@ -119,9 +141,10 @@ impl<M: Machine> Catalog<M> {
     ) -> Result<Vec<Entry<M>>> {
         let mut entries: Vec<Entry<M>> = (0..blob.next).map(|_| None).collect();
         for (number, spec) in &blob.tables {
-            let made = make(heap, TableId(*number), spec.clone(), verify)?;
-            for (entry, table) in entries[*number as usize..].iter_mut().zip(made) {
-                *entry = Some(Arc::new(Shared::new(table)));
+            let indexes = blob.numbers_of_indexes(*number, spec);
+            let made = make(heap, spec.clone(), indexes.clone(), verify)?;
+            for (at, table) in [TableId(*number)].into_iter().chain(indexes).zip(made) {
+                entries[at.0 as usize] = Some(table);
             }
         }
         Ok(entries)
@@ -131,7 +154,7 @@ impl<M: Machine> Catalog<M> {
     pub fn walks(&self) -> Vec<(u32, Shared<M, Walk<M>>)> {
         let tables = self.tables.lock();
         let users = (0..).zip(tables.iter()).filter_map(|(number, place)| {
-            let table = place.table.as_ref().filter(|table| !table.is_index())?;
+            let table = place.table.as_ref().filter(|table| !table.is_index)?;
             Some((number, Shared::new(Walk::new(&table.index))))
         });
         users.collect()
@@ -140,9 +163,7 @@ impl<M: Machine> Catalog<M> {
     /// The catalog as it is kept on disk.
     pub fn blob(&self) -> Blob {
         let tables = self.tables.lock();
-        let users = (0..).zip(tables.iter());
-        let users = users.filter_map(|(number, place)| Some((number, place.declared()?)));
-        Blob { next: tables.len() as u32, tables: users.collect() }
+        blob_of(&tables, self.applied.lock().clone())
     }
 
     /// The blob of this catalog with a table that was made.
@@ -150,8 +171,10 @@ impl<M: Machine> Catalog<M> {
         let mut blob = self.blob();
         debug_assert!(blob.next == made.id.0, "whoever declares takes turns");
         blob.next += made.tables.len() as u32;
-        let declared = made.tables.first().map(|table| table.spec_now(&made.layout));
-        blob.tables.extend(declared.map(|spec| (made.id.0, spec)));
+        // Of a hidden one it has the number alone: nobody gets it again, whatever becomes of the rows in the log.
+        let declared = made.tables.first().filter(|_| !made.hidden);
+        let declared = declared.map(|table| table.spec_now(&made.layout));
+        blob.tables.extend(declared.map(|(spec, _)| (made.id.0, spec)));
         debug_assert!(
             blob.tables.iter().all(|(number, _)| *number < blob.next),
             "numbers given out"
@@ -159,39 +182,20 @@ impl<M: Machine> Catalog<M> {
         blob
     }
 
-    /// The blob of this catalog with another layout of a table.
-    pub fn blob_changing(&self, id: TableId, layout: &TableLayout) -> Result<Blob> {
-        let mut blob = self.blob();
-        let table = blob.tables.iter_mut().find(|(number, _)| *number == id.0);
-        let (_, spec) = table.ok_or_else(|| Error::UnknownTable(format!("number {}", id.0)))?;
-        spec.change_layout(layout.clone())?;
-        Ok(blob)
-    }
-
-    /// Gives a table the layout that [`Catalog::blob_changing`] has accepted. The caller holds the declaring turn.
-    pub fn change_layout(&self, id: TableId, layout: TableLayout) {
-        if let Some(place) = self.tables.lock().get_mut(id.0 as usize) {
-            debug_assert!(place.table.is_some(), "its declaration was found");
-            // The indexes learn the version first: no transaction writes a row of it before it is declared.
-            let indexes = place.table.iter().flat_map(|table| &table.secondary);
-            indexes.for_each(|index| index.change_layout(&layout));
-            place.layout = layout;
-        }
-    }
-
     /// The blob of this catalog without one of its tables.
     pub fn blob_without(&self, dropped: TableId) -> Blob {
         let mut blob = self.blob();
         blob.tables.retain(|(number, _)| *number != dropped.0);
+        blob.moved_indexes.remove(&dropped.0);
         blob
     }
 
     /// A table and those of its secondary indexes, by number.
-    pub fn family(&self, id: TableId) -> Vec<Arc<Shared<M, Table<M>>>> {
+    pub fn family(&self, id: TableId) -> Vec<Table<M>> {
         let tables = self.tables.lock();
         let table = |id: TableId| tables.get(id.0 as usize)?.table.clone();
         let first = table(id);
-        let indexes = first.iter().flat_map(|first| &first.secondary).map(|index| index.table);
+        let indexes = first.iter().flat_map(Table::secondary).map(|index| index.table);
         let indexes: Vec<_> = indexes.filter_map(table).collect();
         first.into_iter().chain(indexes).collect()
     }
@@ -203,18 +207,23 @@ impl<M: Machine> Catalog<M> {
         let at = position(&tables, name)?;
         tables[at].layout = TableLayout::Bytes;
         let mut dropped = Vec::from_iter(tables[at].table.take());
-        let indexes = dropped.iter().flat_map(|table| &table.secondary);
+        let indexes = dropped.iter().flat_map(Table::secondary);
         let indexes: Vec<_> = indexes.map(|index| index.table.0 as usize).collect();
         dropped.extend(indexes.into_iter().filter_map(|index| tables[index].table.take()));
         drop(tables);
         debug_assert!(
-            dropped.first().is_some_and(|table| dropped.len() == 1 + table.secondary.len()),
+            dropped.first().is_some_and(|table| dropped.len() == 1 + table.secondary().len()),
             "a table goes with all its indexes"
         );
         // Release pairs with the acquire in `pin_catalog_version`.
         let version = self.version.fetch_add(1, Ordering::Release) + 1;
-        self.dropped_tables.add(dropped, version);
+        self.dropped_tables.add(dropped.iter().map(|table| Arc::clone(table.stored())), version);
         Ok(())
+    }
+
+    /// A table of users in the newest version, and its layout.
+    pub fn declared(&self, id: TableId) -> Result<(Table<M>, TableLayout)> {
+        self.draft().get(id).map(|(table, layout)| (table.clone(), layout.clone()))
     }
 
     /// The number of the table of this name.
@@ -225,7 +234,7 @@ impl<M: Machine> Catalog<M> {
     /// The name of a table, for reports.
     pub fn name(&self, table: TableId) -> Option<String> {
         let tables = self.tables.lock();
-        tables.get(table.0 as usize)?.table.as_ref().map(|table| table.spec.name.clone())
+        tables.get(table.0 as usize)?.table.as_ref().map(|table| table.name().to_owned())
     }
 }
 
@@ -234,51 +243,98 @@ pub struct Made<M: Machine> {
     id: TableId,
     tables: Vec<Table<M>>,
     layout: TableLayout,
+    hidden: bool,
 }
 
 impl<M: Machine> Made<M> {
     /// Gives the memory back.
     pub fn forget(self, heap: &Arc<Shared<M, Heap<M>>>) {
         if let Some(mut local) = LocalHeap::new(heap) {
-            for table in self.tables {
-                table.index.dismantle(&mut local, &mut |_, _| {});
+            for table in &self.tables {
+                let (mut teardown, mut budget) = (table.index.teardown(), usize::MAX);
+                // SAFETY: the table was never shown, so nobody has seen its index, which is empty.
+                let done = unsafe {
+                    let each = &mut |_: &mut _, _| {};
+                    table.index.dismantle_some(&mut local, &mut teardown, &mut budget, each)
+                };
+                debug_assert!(done, "there is no limit");
             }
         }
     }
 }
 
-/// The table numbered `id`, followed by the tables of its secondary indexes.
+/// A table, followed by the tables of its secondary indexes, which have these numbers.
 fn make<M: Machine>(
     heap: &Arc<Shared<M, Heap<M>>>,
-    id: TableId,
     spec: TableSpec,
+    numbers: Vec<TableId>,
     verify: bool,
 ) -> Result<Vec<Table<M>>> {
-    debug_assert!(id.0 + (spec.secondary.len() as u32) < TABLE_NUMBERS_MAX, "numbers are left");
+    debug_assert!(numbers.len() == spec.secondary.len(), "a number for each index");
     let limit_bytes = heap.usage().limit_bytes;
     let mut local = LocalHeap::new(heap).ok_or(Error::NO_SLOT)?;
-    let secondary = spec.indexes(id);
+    let indexes_of = spec.secondary.iter().zip(numbers);
+    let secondary = indexes_of
+        .map(|(index, table)| Secondary::new(index.clone(), table, &spec.layout))
+        .collect();
     let (spec, _) = spec.exchange(());
-    let mut specs = Vec::new();
-    for index_spec in &spec.secondary {
-        let own = TableSpec::ordered(&format!("{}/{}", spec.name, index_spec.name));
-        let (mut own, _) = own.exchange(());
-        (own.present_only, own.writes) = (spec.present_only, spec.writes);
-        specs.push((own, vec![]));
-    }
-    specs.insert(0, (spec, secondary));
-    let made = indexes(heap, &mut local, specs.iter().map(|(spec, _)| spec));
+    let of_indexes = spec.secondary.iter().map(|index| index_spec(&spec, &index.name));
+    let mut specs: Vec<_> = of_indexes.map(|spec| Declared::new(spec, vec![])).collect();
+    specs.insert(0, Declared::new(spec, secondary));
+    let made = indexes(heap, &mut local, specs.iter().map(|declared| &declared.spec));
     let made = made.ok_or(Error::OutOfMemory { limit_bytes })?;
     debug_assert!(made.len() == specs.len(), "an index for each declaration");
-    let table = |((spec, secondary), index): ((TableSpec<()>, _), _)| Table {
+    Ok(specs
+        .into_iter()
+        .zip(made)
+        .map(|(declared, index)| table(declared, index, verify))
+        .collect())
+}
+
+/// The table of an index, which is not shown yet.
+pub(super) fn make_index<M: Machine>(
+    heap: &Arc<Shared<M, Heap<M>>>,
+    of: &TableSpec<()>,
+    name: &str,
+    verify: bool,
+) -> Result<Table<M>> {
+    let limit_bytes = heap.usage().limit_bytes;
+    let mut local = LocalHeap::new(heap).ok_or(Error::NO_SLOT)?;
+    let declared = Declared::new(index_spec(of, name), vec![]);
+    let mut made = indexes(heap, &mut local, [&declared.spec].into_iter());
+    let made = made.as_mut().and_then(Vec::pop).ok_or(Error::OutOfMemory { limit_bytes })?;
+    Ok(table(declared, made, verify))
+}
+
+/// The declaration of the table of an index.
+fn index_spec(of: &TableSpec<()>, name: &str) -> TableSpec<()> {
+    let (mut own, _) = TableSpec::ordered(&format!("{}/{name}", of.name)).exchange(());
+    (own.present_only, own.writes) = (of.present_only, of.writes);
+    own
+}
+
+fn table<M: Machine>(declared: Declared, index: Index<M>, verify: bool) -> Table<M> {
+    let spec = &declared.spec;
+    let stored = Stored {
+        index,
+        tombstone_stamps: verify.then(TombstoneStamps::new),
         seal: (spec.writes != Writes::Transactions)
             .then(|| Arc::new(Shared::new(Seal::new(spec.writes == Writes::Nobody)))),
-        spec,
-        index,
-        secondary,
-        tombstone_stamps: verify.then(TombstoneStamps::new),
+        is_index: spec.name.contains('/'),
+        present_only: spec.present_only,
     };
-    Ok(specs.into_iter().zip(made).map(table).collect())
+    Table::new(stored, declared)
+}
+
+/// The catalog of these places as it is kept on disk.
+pub(super) fn blob_of<M: Machine>(places: &[Place<M>], applied: Vec<(u32, String)>) -> Blob {
+    let mut blob = Blob { next: places.len() as u32, applied, ..Blob::default() };
+    for (number, place) in (0..).zip(places) {
+        if let Some((spec, indexes)) = place.declared() {
+            blob.add(number, spec, indexes);
+        }
+    }
+    blob
 }
 
 /// An empty index for each declaration, or none at all when there is no memory for one of them.
@@ -309,7 +365,7 @@ fn position<M: Machine>(tables: &[Place<M>], name: &str) -> Result<usize> {
     tables
         .iter()
         .filter(|_| !name.contains('/'))
-        .position(|place| place.table.as_ref().is_some_and(|table| table.spec.name == name))
+        .position(|place| place.has_name(name))
         .ok_or_else(|| Error::UnknownTable(name.into()))
 }
 
@@ -344,20 +400,20 @@ impl<M: Machine> View<M> {
 
     /// Which tables are closed to snapshots, by number.
     pub fn present_only(&self) -> impl Iterator<Item = bool> {
-        self.tables.iter().map(|table| table.as_ref().is_some_and(|it| it.spec.present_only))
+        self.tables.iter().map(|table| table.as_ref().is_some_and(|it| it.present_only))
     }
 
     /// Which tables' writes are not logged, by number: those of secondary indexes, which recovery makes
     /// from rows.
     pub fn unlogged(&self) -> impl Iterator<Item = bool> {
-        self.tables.iter().map(|table| table.as_ref().is_some_and(|it| it.is_index()))
+        self.tables.iter().map(|table| table.as_ref().is_some_and(|it| it.is_index))
     }
 
     /// A table by number, to be read in the present or, if `in_past`, by a snapshot.
     #[inline]
     pub fn readable(&self, table: TableId, in_past: bool) -> Result<&Table<M>> {
         let found = self.get(table)?;
-        if in_past && found.spec.present_only {
+        if in_past && found.present_only {
             return Err(Error::PresentOnly);
         }
         Ok(found)
@@ -373,7 +429,10 @@ impl<M: Machine> View<M> {
     pub fn writable(&self, table: TableId, loads: bool) -> Result<&Table<M>> {
         let found = self.get(table)?;
         if found.seal.is_some() && !loads {
-            return Err(Error::ReadOnlyTable(found.spec.name.clone()));
+            return Err(Error::ReadOnlyTable(found.name().to_owned()));
+        }
+        if found.declared().closed {
+            return Err(Error::Migrating(found.name().to_owned()));
         }
         Ok(found)
     }

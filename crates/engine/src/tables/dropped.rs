@@ -28,7 +28,7 @@
 mod models;
 
 use crate::record_word;
-use crate::tables::table::Table;
+use crate::tables::table::Stored;
 use chiliad_machine::{Fault, Latch, Machine, Ordering, Rig, Shared, Spin, Word};
 use chiliad_storage::{Heap, Kind, LocalHeap, RecordRef, Slot, Slots, Teardown};
 use std::sync::Arc;
@@ -62,7 +62,7 @@ pub struct DroppedTables<M: Machine> {
 
 /// A dropped table.
 struct Dropped<M: Machine> {
-    table: Arc<Shared<M, Table<M>>>,
+    table: Arc<Shared<M, Stored<M>>>,
     /// The catalog's version from which on it is not seen.
     version: u64,
     teardown: Teardown,
@@ -86,15 +86,17 @@ impl<M: Machine> DroppedTables<M> {
 
     /// Takes over tables that workers no longer see from `version` of the catalog on, which is
     /// published.
-    pub fn add(&self, tables: Vec<Arc<Shared<M, Table<M>>>>, version: u64) {
+    pub fn add(&self, tables: impl Iterator<Item = Arc<Shared<M, Stored<M>>>>, version: u64) {
         debug_assert!(version > 1, "the first version has dropped nothing");
-        debug_assert!(!tables.is_empty(), "a table is dropped");
-        self.count.fetch_add(tables.len() as u64, Ordering::Relaxed);
+        let dropped: Vec<_> = tables
+            .map(|table| {
+                let teardown = table.index.teardown();
+                Dropped { table, version, teardown }
+            })
+            .collect();
+        self.count.fetch_add(dropped.len() as u64, Ordering::Relaxed);
         self.newest.store(version, Ordering::Relaxed);
-        self.waiting.lock().extend(tables.into_iter().map(|table| {
-            let teardown = table.index.teardown();
-            Dropped { table, version, teardown }
-        }));
+        self.waiting.lock().extend(dropped);
     }
 
     /// Takes tables apart that nobody can reach any more, until `budget` nodes and entries are dealt
@@ -161,7 +163,7 @@ pub fn unpin_catalog_version<M: Machine>(slot: &Slot<M>) {
 
 /// The oldest version of the catalog by which a transaction finds its tables, or will: every version
 /// that was published before the call counts.
-fn oldest_catalog_version<M: Machine>(slots: &Slots<M>) -> u64 {
+pub fn oldest_catalog_version<M: Machine>(slots: &Slots<M>) -> u64 {
     // Pairs with the light fence in `pin_catalog_version`.
     if !M::fault(&RUIN_WITHOUT_FENCE) {
         M::heavy_fence();

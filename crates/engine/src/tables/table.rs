@@ -2,28 +2,128 @@
 
 use crate::tables::seal::Seal;
 use chiliad_api::stamp::TombstoneStamps;
-use chiliad_api::{Secondary, TableLayout, TableSpec, Writes};
+use chiliad_api::{Secondary, TableId, TableLayout, TableSpec, Writes};
 use chiliad_machine::{Machine, Shared};
 use chiliad_storage::Index;
+use core::ops::Deref;
 use std::sync::Arc;
 
-/// A table in use.
+/// A table in use, as a version of the catalog has it. Where its declaration changes, the next version has another one
+/// of the same rows; a transaction goes by the version with which it has begun.
 pub struct Table<M: Machine> {
-    /// Its declaration, but for the columns, which are nothing to those at work.
-    pub spec: TableSpec<()>,
+    stored: Arc<Shared<M, Stored<M>>>,
+    declared: Arc<Declared>,
+}
+
+impl<M: Machine> Clone for Table<M> {
+    fn clone(&self) -> Self {
+        Self { stored: Arc::clone(&self.stored), declared: Arc::clone(&self.declared) }
+    }
+}
+
+/// What all versions of a table share: its rows.
+pub struct Stored<M: Machine> {
     pub index: Index<M>,
-    /// Its secondary indexes, which are tables of their own.
-    pub secondary: Vec<Secondary>,
     /// The stamps of tombstones that have left, in verified runs.
     pub tombstone_stamps: Option<TombstoneStamps<M>>,
     /// Of a table that only loads may change.
     pub seal: Option<Arc<Shared<M, Seal<M>>>>,
+    /// It is the table of a secondary index.
+    pub is_index: bool,
+    /// Snapshots do not read it.
+    pub present_only: bool,
+}
+
+/// The declaration of a table.
+#[derive(Clone)]
+pub struct Declared {
+    /// All but the columns and the secondary indexes.
+    pub spec: TableSpec<()>,
+    /// Its secondary indexes, which are tables of their own.
+    pub secondary: Vec<Kept>,
+    /// The position of the next index: none is given out twice.
+    pub next_position: usize,
+    /// Transactions do not write to it, since its rows are on their way to another table.
+    pub closed: bool,
+}
+
+/// A secondary index, which every writer of its table keeps in line.
+#[derive(Clone)]
+pub struct Kept {
+    index: Arc<Secondary>,
+    /// Its number among the indexes that the table has had since it was opened: handles know it by that.
+    pub position: usize,
+    /// Rows of before its declaration are still being added: nobody reads it, and no catalog on a disk has it.
+    pub filling: bool,
+}
+
+impl Deref for Kept {
+    type Target = Secondary;
+
+    #[inline]
+    fn deref(&self) -> &Secondary {
+        &self.index
+    }
+}
+
+impl Declared {
+    /// The declaration `spec`, with these indexes.
+    pub fn new(spec: TableSpec<()>, secondary: Vec<Secondary>) -> Self {
+        let kept = |(position, index)| Kept { index: Arc::new(index), position, filling: false };
+        let secondary: Vec<Kept> = secondary.into_iter().enumerate().map(kept).collect();
+        let spec = TableSpec { secondary: Vec::new(), ..spec };
+        Self { spec, next_position: secondary.len(), secondary, closed: false }
+    }
+
+    /// This declaration with one more index, which is to be filled.
+    pub fn with_filling(&self, index: Secondary) -> Self {
+        let mut declared = self.clone();
+        let position = self.next_position;
+        declared.secondary.push(Kept { index: Arc::new(index), position, filling: true });
+        declared.next_position += 1;
+        declared
+    }
 }
 
 impl<M: Machine> Table<M> {
-    /// Whether it is the table of a secondary index.
-    pub fn is_index(&self) -> bool {
-        self.spec.name.contains('/')
+    pub fn new(stored: Stored<M>, declared: Declared) -> Self {
+        Self { stored: Arc::new(Shared::new(stored)), declared: Arc::new(declared) }
+    }
+
+    /// The same rows under another declaration.
+    pub fn redeclared(&self, declared: Declared) -> Self {
+        Self { stored: Arc::clone(&self.stored), declared: Arc::new(declared) }
+    }
+
+    /// Its declaration.
+    pub fn declared(&self) -> &Declared {
+        &self.declared
+    }
+
+    /// Its rows.
+    pub fn stored(&self) -> &Arc<Shared<M, Stored<M>>> {
+        &self.stored
+    }
+
+    /// The name by which errors tell of it.
+    pub fn name(&self) -> &str {
+        &self.declared.spec.name
+    }
+
+    /// The indexes that a writer keeps in line.
+    #[inline]
+    pub fn secondary(&self) -> &[Kept] {
+        &self.declared.secondary
+    }
+
+    /// The index that handles know by this position, if it may be read.
+    #[inline]
+    pub fn readable_index(&self, position: usize) -> Option<&Kept> {
+        let all = self.secondary();
+        // Where none was dropped its place tells.
+        let direct = all.get(position).filter(|it| it.position == position);
+        let found = direct.or_else(|| all.iter().find(|it| it.position == position));
+        found.filter(|it| !it.filling)
     }
 
     /// Whether nothing will ever change in it.
@@ -32,12 +132,25 @@ impl<M: Machine> Table<M> {
         self.seal.as_ref().is_some_and(|seal| seal.is_closed())
     }
 
-    /// The declaration as it is to be kept.
-    pub fn spec_now(&self, layout: &TableLayout) -> TableSpec {
-        let writes = if self.is_sealed() { Writes::Nobody } else { self.spec.writes };
-        TableSpec { writes, ..self.spec.clone() }.exchange(layout.clone()).0
+    /// The declaration as it is to be kept, with those indexes that are ready, and their numbers.
+    pub fn spec_now(&self, layout: &TableLayout) -> (TableSpec, Vec<TableId>) {
+        let Declared { spec, secondary, .. } = &*self.declared;
+        let writes = if self.is_sealed() { Writes::Nobody } else { spec.writes };
+        let ready = || secondary.iter().filter(|index| !index.filling);
+        let specs = ready().map(|index| index.spec.clone()).collect();
+        let spec = TableSpec { writes, secondary: specs, ..spec.clone() };
+        (spec.exchange(layout.clone()).0, ready().map(|index| index.table).collect())
+    }
+}
+
+impl<M: Machine> Deref for Table<M> {
+    type Target = Stored<M>;
+
+    #[inline]
+    fn deref(&self) -> &Stored<M> {
+        &self.stored
     }
 }
 
 /// A table's place: empty once it was dropped.
-pub type Entry<M> = Option<Arc<Shared<M, Table<M>>>>;
+pub type Entry<M> = Option<Table<M>>;

@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+pub type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// A database with its writers, run by hand.
-struct Open<S: Scheme<Interleaved>> {
-    database: Database<Interleaved, S>,
+pub struct Open<S: Scheme<Interleaved>> {
+    pub database: Database<Interleaved, S>,
     runners: Vec<LogRunner<Interleaved, S>>,
     recovered: Recovered,
 }
@@ -33,7 +33,7 @@ fn try_open<S: Scheme<Interleaved>>(disk: &FaultyDisk, mode: Mode) -> Result<Ope
     try_open_with(disk, mode, durable_options())
 }
 
-fn try_open_with<S: Scheme<Interleaved>>(
+pub fn try_open_with<S: Scheme<Interleaved>>(
     disk: &FaultyDisk,
     mode: Mode,
     durable: DurableOptions,
@@ -44,19 +44,19 @@ fn try_open_with<S: Scheme<Interleaved>>(
     Ok(Open { database, runners, recovered })
 }
 
-fn open<S: Scheme<Interleaved>>(disk: &FaultyDisk) -> Open<S> {
+pub fn open<S: Scheme<Interleaved>>(disk: &FaultyDisk) -> Open<S> {
     try_open(disk, Mode::Write).expect("sound")
 }
 
 impl<S: Scheme<Interleaved>> Open<S> {
-    fn sync(&mut self) {
+    pub fn sync(&mut self) {
         self.database.tick();
         for runner in &mut self.runners {
             runner.step();
         }
     }
 
-    fn put(&self, table: TableId, key: &[u8], value: &[u8]) -> u64 {
+    pub fn put(&self, table: TableId, key: &[u8], value: &[u8]) -> u64 {
         self.write(|tx| tx.put(table, key, value))
     }
 
@@ -71,7 +71,7 @@ impl<S: Scheme<Interleaved>> Open<S> {
         tx.commit().expect("committed").epoch
     }
 
-    fn rows(&self, table: TableId) -> Model {
+    pub fn rows(&self, table: TableId) -> Model {
         let mut worker = self.database.worker().expect("room");
         let mut tx = worker.begin(&Intent::read_only()).expect("begun");
         let scanned = tx.scan(table, Range::all()).expect("scanned");
@@ -85,7 +85,7 @@ impl<S: Scheme<Interleaved>> Open<S> {
         entries.into_iter().map(row).collect()
     }
 
-    fn close(self) {
+    pub fn close(self) {
         for runner in self.runners {
             assert_ne!(runner.finish(), Stepped::Failed);
         }

@@ -12,6 +12,7 @@ mod hosts;
 mod indexes;
 mod kept_payload;
 mod kit;
+mod log_files;
 mod lost_ends;
 mod one_core;
 mod opacity;

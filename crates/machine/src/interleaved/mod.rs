@@ -62,6 +62,11 @@ impl Machine for Interleaved {
     const CHUNK_BYTES: usize = Native::CHUNK_BYTES;
     const SIMULATED: bool = false;
 
+    #[inline]
+    fn first_chunk_bytes() -> usize {
+        Native::first_chunk_bytes()
+    }
+
     fn alloc(layout: Layout, class: Class) -> Option<NonNull<u8>> {
         Native::alloc(layout, class)
     }

@@ -4,7 +4,8 @@
 //! what recovery is going to ask. Where the database was closed, every frame is. A segment in which a frame
 //! of transactions stands was begun, and noted for good, before that frame. And where the process was killed, so
 //! that everything written is there, a frame that a later one of its file knows to be synced was noted before
-//! the later one.
+//! the later one. Where a sync has failed, a note of another writer in the same file may be lost, though its own sync
+//! returned: the log has failed then, and what is written after it was never acknowledged.
 
 use super::damage::read_frames;
 use chiliad_log::{Manifest, Name, SegmentId};
@@ -25,6 +26,8 @@ pub(super) struct Cut {
 pub(super) struct Ended {
     pub closed: bool,
     pub killed: bool,
+    /// A sync of the disk has failed.
+    pub sync_failed: bool,
 }
 
 impl Cut {
@@ -72,7 +75,8 @@ fn cuts_of(
     let file = id.to_string();
     let frames = read_frames(disk, &file, identity);
     let mut cuts = Vec::new();
-    if ended.closed || id.sequence > 0 && frames.len() > 1 {
+    let noted = id.sequence > 0 && frames.len() > 1 && !ended.sync_failed;
+    if ended.closed || noted {
         cuts.push(Cut { file: file.clone(), bytes: None });
     }
     for (at, frame) in frames.iter().enumerate() {

@@ -221,12 +221,13 @@ impl<'a> Story<'a> {
         closed: bool,
     ) -> Result<(), Over> {
         let Between { killed, seed, damage, cut, cut_short } = self.plan.between(incarnation);
+        let sync_failed = self.disk.counters().sync_errors > 0;
         self.disk = if killed { self.disk.kill() } else { self.disk.crash(seed) };
         self.disk.set_faults(DiskFaults::default());
         if let Some(draws) = damage {
             self.damage(run, plan, incarnation + 1, draws)?;
         }
-        self.cut(run, plan, incarnation + 1, Ended { closed, killed }, cut)?;
+        self.cut(run, plan, incarnation + 1, Ended { closed, killed, sync_failed }, cut)?;
         for (seed, operations) in (seed..).zip(cut_short) {
             self.report.marks.insert("recovery cut short");
             self.open_in_vain(run, plan, incarnation + 1, operations)?;

@@ -7,17 +7,17 @@ use chiliad_api::stamp::STAMP_BYTES;
 use chiliad_api::{Secondary, Source, TableId, reach};
 use chiliad_log::entry::Write;
 use chiliad_storage::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The tables that there are.
 pub struct Shapes {
     /// By number.
     tables: BTreeMap<u32, Shape>,
+    /// The numbers of the tables of indexes.
+    indexes: BTreeSet<u32>,
 }
 
 struct Shape {
-    /// The tables of its indexes have the numbers up to this one.
-    indexes_end: u32,
     key_bytes_min: usize,
     value_bytes_min: usize,
     /// Of a table whose indexes are of columns: their keys are made from the rows.
@@ -43,22 +43,24 @@ impl Shapes {
                 of_columns.then(|| Secondary::new(index.clone(), TableId(*number), &spec.layout))
             };
             let shape = Shape {
-                indexes_end: number + 1 + spec.secondary.len() as u32,
                 key_bytes_min: most(Source::Key).unwrap_or(0),
                 value_bytes_min: most(Source::Value).unwrap_or(0),
                 indexes: spec.secondary.iter().filter_map(index).collect(),
             };
             (*number, shape)
         };
-        Self { tables: blob.tables.iter().map(shape).collect() }
+        let numbers = |(number, spec): &(u32, _)| blob.numbers_of_indexes(*number, spec);
+        let indexes = blob.tables.iter().flat_map(numbers).map(|table| table.0).collect();
+        Self { tables: blob.tables.iter().map(shape).collect(), indexes }
     }
 
     /// Whether a version can have been written by a transaction. Of tables that were dropped anything
     /// can: it is not kept.
     #[inline]
     pub fn admit(&self, order: u64, write: &Write<'_>) -> bool {
-        let Some((number, shape)) = self.tables.range(..=write.table).next_back() else {
-            return true;
+        let Some(shape) = self.tables.get(&write.table) else {
+            // No index, whose rows are made from those of its table.
+            return restore::is_order(order) && !self.indexes.contains(&write.table);
         };
         let (key, value) = (write.key.len(), write.value.len());
         let fits = key <= KEY_BYTES_MAX && value <= VALUE_BYTES_MAX + STAMP_BYTES;
@@ -67,9 +69,7 @@ impl Shapes {
                 && value >= shape.value_bytes_min
                 && shape.has_keys(write.key, write.value)
         };
-        // A table, or none; and no index, whose rows are made from those of its table.
-        let row = *number == write.table && fits && (write.removed || reaches());
-        restore::is_order(order) && (row || write.table >= shape.indexes_end)
+        restore::is_order(order) && fits && (write.removed || reaches())
     }
 }
 
@@ -90,7 +90,7 @@ mod tests {
         let parts = vec![part(Source::Key, 1), part(Source::Value, 4)];
         let index = SecondarySpec { name: "i".into(), parts: parts.into(), unique: false };
         let tables = vec![(2, TableSpec::ordered("t").with_index(index))];
-        let shapes = Shapes::new(&Blob { next: 9, tables });
+        let shapes = Shapes::new(&Blob { next: 9, tables, ..Blob::default() });
         let write = |table, key: usize, value: usize| {
             let (key, value) = (vec![0; key], vec![0; value]);
             shapes.admit(8, &Write { table, removed: false, key: &key, value: &value })

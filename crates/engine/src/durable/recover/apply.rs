@@ -64,7 +64,7 @@ impl<'a, M: Machine> Applier<'a, M> {
     }
 
     fn table(&self, number: u32) -> Option<&'a Table<M>> {
-        self.tables.get(number as usize)?.as_deref().map(|table| &**table)
+        self.tables.get(number as usize)?.as_ref()
     }
 
     /// Adds a version to the group, and applies the group if it is full.

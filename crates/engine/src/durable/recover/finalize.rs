@@ -51,8 +51,8 @@ impl<'a, M: Machine> Finalizers<'a, M> {
         target: Target<'a, M>,
         entries: bool,
     ) -> Self {
-        let tables = target.tables.iter().flatten().filter(|table| !table.is_index());
-        let tables = tables.map(|table| (&***table, Shared::new(Walk::new(&table.index))));
+        let tables = target.tables.iter().flatten().filter(|table| !table.is_index);
+        let tables = tables.map(|table| (table, Shared::new(Walk::new(&table.index))));
         Self {
             replay,
             target,
@@ -117,7 +117,7 @@ impl<'a, M: Machine> Finalizers<'a, M> {
                 continue;
             }
             rows += 1;
-            for secondary in &table.secondary {
+            for secondary in table.secondary() {
                 let Some(index) = self.index_of(secondary.table.0) else { continue };
                 // In a verified run a row ends in its stamp, and an entry gets the same.
                 let stamp = if table.tombstone_stamps.is_some() { STAMP_BYTES } else { 0 };
@@ -145,6 +145,6 @@ impl<'a, M: Machine> Finalizers<'a, M> {
 
     fn index_of(&self, table: u32) -> Option<&'a Table<M>> {
         let tables: &'a Tables<M> = self.target.tables;
-        tables.get(table as usize)?.as_deref().map(|table| &**table)
+        tables.get(table as usize)?.as_ref()
     }
 }

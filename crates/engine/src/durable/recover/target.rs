@@ -1,12 +1,12 @@
 //! Where a recovery puts rows.
 
-use crate::tables::table::Table;
+use crate::tables::table::Entry;
 use chiliad_machine::{Machine, Shared};
 use chiliad_storage::Heap;
 use std::sync::Arc;
 
 /// Tables by number; those that were dropped leave a gap.
-pub type Tables<M> = Vec<Option<Arc<Shared<M, Table<M>>>>>;
+pub type Tables<M> = Vec<Entry<M>>;
 
 /// Keys with their tables.
 pub type Removed = Vec<(u32, Box<[u8]>)>;

@@ -1,0 +1,220 @@
+//! The next version of the catalog, made of changes that come into force together.
+
+use crate::durable::CatalogBlob as Blob;
+use crate::tables::catalog::{Catalog, Place, blob_of};
+use crate::tables::table::{Declared, Table};
+use chiliad_api::{Error, Result, TableChange, TableId, TableLayout, TableSpec};
+use chiliad_machine::{Machine, Ordering, Word};
+use std::sync::Arc;
+
+/// A catalog with changes that nobody sees yet. Its maker holds the declaring turn, or makes it for a look.
+pub struct Draft<M: Machine> {
+    places: Vec<Place<M>>,
+    applied: Vec<(u32, String)>,
+}
+
+impl<M: Machine> Catalog<M> {
+    /// A draft without changes.
+    pub fn draft(&self) -> Draft<M> {
+        let places = self.tables.lock().clone();
+        Draft { places, applied: self.applied.lock().clone() }
+    }
+
+    /// A draft with these changes.
+    pub fn draft_with(&self, changes: &[TableChange]) -> Result<Draft<M>> {
+        let mut draft = self.draft();
+        changes.iter().try_for_each(|change| draft.make(change))?;
+        Ok(draft)
+    }
+
+    /// Brings a draft into force, and returns the version of the catalog by which transactions go by it. The caller has
+    /// held the declaring turn since the draft was begun.
+    pub fn publish_draft(&self, draft: Draft<M>) -> u64 {
+        let dropped: Vec<_> = {
+            let mut tables = self.tables.lock();
+            debug_assert!(draft.places.len() >= tables.len(), "no number is given out twice");
+            // Indexes learn a version first: no transaction writes a row of it before it is declared.
+            let both = draft.places.iter().zip(&*tables);
+            for (new, _) in both.filter(|(new, old)| new.layout != old.layout) {
+                let indexes = new.table.iter().flat_map(Table::secondary);
+                indexes.for_each(|index| index.change_layout(&new.layout));
+            }
+            let gone = tables.iter().zip(&draft.places).filter(|(_, new)| new.table.is_none());
+            let gone = gone.filter_map(|(old, _)| Some(Arc::clone(old.table.as_ref()?.stored())));
+            let gone = gone.collect();
+            *tables = draft.places;
+            gone
+        };
+        *self.applied.lock() = draft.applied;
+        // Release pairs with the acquire in `pin_catalog_version`.
+        let version = self.version.fetch_add(1, Ordering::Release) + 1;
+        if !dropped.is_empty() {
+            self.dropped_tables.add(dropped.into_iter(), version);
+        }
+        version
+    }
+}
+
+impl<M: Machine> Draft<M> {
+    /// The catalog as it is kept on disk.
+    pub fn blob(&self) -> Blob {
+        blob_of(&self.places, self.applied.clone())
+    }
+
+    /// The tables of the draft, hidden ones among them.
+    pub fn tables(&self) -> Vec<(TableId, TableSpec)> {
+        let tables = (0..).map(TableId).zip(&self.places);
+        let tables = tables.filter_map(|(id, place)| {
+            let table = place.table.as_ref().filter(|table| !table.is_index)?;
+            Some((id, table.spec_now(&place.layout).0))
+        });
+        tables.collect()
+    }
+
+    /// A table of users.
+    pub fn get(&self, id: TableId) -> Result<(&Table<M>, &TableLayout)> {
+        let place = self.places.get(id.0 as usize);
+        let found = place.and_then(|place| Some((place.table.as_ref()?, &place.layout)));
+        let found = found.filter(|(table, _)| !table.is_index);
+        found.ok_or_else(|| Error::UnknownTable(format!("number {}", id.0)))
+    }
+
+    /// Gives a table another declaration.
+    pub fn redeclare(&mut self, id: TableId, declared: Declared) -> Result<()> {
+        let table = self.get(id)?.0.redeclared(declared);
+        self.places[id.0 as usize].table = Some(table);
+        Ok(())
+    }
+
+    /// Adds the table of an index.
+    pub fn add_index_table(&mut self, table: Table<M>) -> TableId {
+        let id = TableId(self.places.len() as u32);
+        self.places.push(Place { table: Some(table), layout: TableLayout::Bytes, hidden: false });
+        id
+    }
+
+    /// The position by which handles know an index.
+    pub fn position_of_index(&self, id: TableId, name: &str) -> Result<usize> {
+        let mut ready = self.get(id)?.0.secondary().iter().filter(|index| !index.filling);
+        let index = ready.find(|index| index.spec.name == name);
+        index.map(|index| index.position).ok_or_else(|| Error::UnknownIndex(name.into()))
+    }
+
+    fn make(&mut self, change: &TableChange) -> Result<()> {
+        match change {
+            TableChange::Layout(id, layout) => self.change_layout(*id, layout),
+            TableChange::Rename(id, name) => self.rename(*id, name),
+            TableChange::Drop(id) => self.drop_table(*id),
+            TableChange::Show(id) => self.show(*id),
+            TableChange::Ready(id, index) => self.make_ready(*id, index),
+            TableChange::DropIndex(id, index) => self.drop_index(*id, index),
+            TableChange::Applied(number, name) => {
+                self.applied.push((*number, name.clone()));
+                Ok(())
+            }
+            // Whoever adds one adds it here.
+            other => Err(Error::InvalidOption(format!("{other:?}: unknown"))),
+        }
+    }
+
+    fn change_layout(&mut self, id: TableId, layout: &TableLayout) -> Result<()> {
+        let (table, had) = self.get(id)?;
+        let (mut spec, _) = table.spec_now(had);
+        // Those that are being filled, too: their keys are made of columns.
+        spec.secondary = table.secondary().iter().map(|index| index.spec.clone()).collect();
+        spec.change_layout(layout.clone())?;
+        self.places[id.0 as usize].layout = spec.layout;
+        Ok(())
+    }
+
+    fn rename(&mut self, id: TableId, name: &str) -> Result<()> {
+        let (table, layout) = self.get(id)?;
+        let (mut spec, _) = table.spec_now(layout);
+        name.clone_into(&mut spec.name);
+        spec.validate()?;
+        self.check_free(name)?;
+        let mut declared = table.declared().clone();
+        for index in &declared.secondary {
+            let place = &mut self.places[index.table.0 as usize];
+            let Some(table) = &mut place.table else { continue };
+            let mut of_index = table.declared().clone();
+            of_index.spec.name = format!("{name}/{}", index.spec.name);
+            *table = table.redeclared(of_index);
+        }
+        declared.spec.name = spec.name;
+        self.redeclare(id, declared)
+    }
+
+    fn check_free(&self, name: &str) -> Result<()> {
+        match self.places.iter().any(|place| place.has_name(name)) {
+            true => Err(Error::TableExists(name.into())),
+            false => Ok(()),
+        }
+    }
+
+    fn drop_table(&mut self, id: TableId) -> Result<()> {
+        let (table, _) = self.get(id)?;
+        let indexes: Vec<_> = table.secondary().iter().map(|index| index.table).collect();
+        for id in [id].into_iter().chain(indexes) {
+            let place = &mut self.places[id.0 as usize];
+            (place.table, place.layout) = (None, TableLayout::Bytes);
+        }
+        Ok(())
+    }
+
+    fn show(&mut self, id: TableId) -> Result<()> {
+        let (table, _) = self.get(id)?;
+        self.check_free(table.name())?;
+        let indexes: Vec<_> = table.secondary().iter().map(|index| index.table).collect();
+        for id in [id].into_iter().chain(indexes) {
+            self.places[id.0 as usize].hidden = false;
+        }
+        Ok(())
+    }
+
+    fn make_ready(&mut self, id: TableId, name: &str) -> Result<()> {
+        let mut declared = self.get(id)?.0.declared().clone();
+        let mut filled = declared.secondary.iter_mut();
+        let index = filled.find(|index| index.filling && index.spec.name == name);
+        index.ok_or_else(|| Error::UnknownIndex(name.into()))?.filling = false;
+        self.redeclare(id, declared)
+    }
+
+    fn drop_index(&mut self, id: TableId, name: &str) -> Result<()> {
+        let mut declared = self.get(id)?.0.declared().clone();
+        let at = declared.secondary.iter().position(|index| index.spec.name == name);
+        let index = declared.secondary.remove(at.ok_or_else(|| Error::UnknownIndex(name.into()))?);
+        self.places[index.table.0 as usize].table = None;
+        self.redeclare(id, declared)
+    }
+
+    /// Takes back what nobody has brought into force: indexes that are not ready, hidden tables, closed ones. Returns
+    /// whether there was anything.
+    pub fn take_back(&mut self) -> Result<bool> {
+        let mut any = false;
+        for number in 0..self.places.len() {
+            let id = TableId(number as u32);
+            let place = &self.places[number];
+            let Some(table) = place.table.as_ref().filter(|table| !table.is_index) else {
+                continue;
+            };
+            if place.hidden {
+                self.drop_table(id)?;
+                any = true;
+                continue;
+            }
+            let mut declared = table.declared().clone();
+            declared.closed = false;
+            let filling: Vec<_> = declared.secondary.extract_if(.., |it| it.filling).collect();
+            if filling.is_empty() && !table.declared().closed {
+                continue;
+            }
+            for index in filling {
+                self.places[index.table.0 as usize].table = None;
+            }
+            self.redeclare(id, declared)?;
+            any = true;
+        }
+        Ok(any)
+    }
+}
