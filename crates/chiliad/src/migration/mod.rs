@@ -17,8 +17,11 @@ use std::sync::PoisonError;
 pub struct Migration<'a> {
     number: u32,
     name: &'a str,
-    make: Box<dyn Fn(&mut Changes<'_>) -> Result<()> + 'a>,
+    make: Box<Make<'a>>,
 }
+
+/// The closure of a migration.
+type Make<'a> = dyn Fn(&mut Changes<'_>) -> Result<()> + 'a;
 
 impl<'a> Migration<'a> {
     /// The migration `number`, counted from 1, which `make` makes. Its name is for people, and stays the same.
