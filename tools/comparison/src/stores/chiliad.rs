@@ -202,15 +202,18 @@ impl Tx for Running<'_, '_> {
     }
 
     fn item(&mut self, key: u64) -> Result<Option<Item>> {
-        Ok(self.tx.get(&self.table()?, &key)?)
+        let items = self.table()?;
+        Ok(self.tx.get(&items, &key)?)
     }
 
     fn insert_item(&mut self, key: u64, item: &Item) -> Result<()> {
-        Ok(self.tx.insert(&self.table()?, &key, item)?)
+        let items = self.table()?;
+        Ok(self.tx.insert(&items, &key, item)?)
     }
 
     fn change_item(&mut self, key: u64, change: &mut dyn FnMut(&mut Item)) -> Result<bool> {
-        Ok(self.tx.update(&self.table()?, &key, |item| change(item))?.is_some())
+        let items = self.table()?;
+        Ok(self.tx.update(&items, &key, |item| change(item))?.is_some())
     }
 
     fn items(&mut self, low: u64, limit: usize, visit: &mut dyn FnMut(u64, Item)) -> Result<()> {
