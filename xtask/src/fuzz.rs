@@ -29,6 +29,7 @@ enum Target {
     Segment,
     Part,
     Directory,
+    Rows,
 }
 
 impl Target {

@@ -1,6 +1,7 @@
 //! What the targets feed, and what they start from.
 //!
-//! The checks themselves are the tests' own (`crates/log/tests/damage`, `crates/engine/tests/engine/damage`):
+//! The checks themselves are the tests' own (`crates/log/tests/damage`, `crates/engine/tests/engine/damage`,
+//! `crates/row/tests/rows/foreign.rs`):
 //! what a fuzzer finds is a script of bytes that a test can repeat.
 
 #[path = "../../../crates/log/tests/damage/mod.rs"]
@@ -9,6 +10,8 @@ pub mod damage;
 pub mod directories;
 #[path = "../../../crates/log/tests/damage/readers.rs"]
 pub mod readers;
+#[path = "../../../crates/row/tests/rows/foreign.rs"]
+pub mod rows;
 
 use std::path::Path;
 
