@@ -8,7 +8,7 @@ use crate::report::{Checkpointed, Copied, Recovered};
 use crate::session::Session;
 use crate::stats::Stats;
 use crate::table::{TableId, TableSpec};
-use chiliad_log::Stepped;
+use chiliad_log::{ChangeReader, EpochChanges, Position, Stepped};
 use chiliad_machine::disk::Disk;
 use chiliad_machine::{Interleaved, Machine};
 
@@ -126,6 +126,24 @@ pub trait Store<M: Machine> {
         0
     }
 
+    /// The next epoch with changes behind those that `reader` was given; `None`: nothing more is durable yet.
+    ///
+    /// # Errors
+    /// [`Error::PositionPassed`], [`Error::UnknownPosition`], [`Error::Data`]: the reader stays where it is.
+    /// [`Error::InvalidOption`] where there is no log to read changes from.
+    fn read_changes(&self, reader: &mut ChangeReader<M>) -> Result<Option<EpochChanges>> {
+        let _ = reader;
+        Err(no_changes())
+    }
+
+    /// The oldest position from which all changes are there, and the one after all that is durable.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] where there is no log to read changes from.
+    fn change_positions(&self) -> Result<(Position, Position)> {
+        Err(no_changes())
+    }
+
     /// Makes room for the log to come, a step at a time; returns whether there is more to do.
     ///
     /// # Errors
@@ -168,6 +186,11 @@ pub trait Store<M: Machine> {
         let _ = (to, host);
         Err(in_memory())
     }
+}
+
+fn no_changes() -> Error {
+    let what = "changes are read from the log in a directory of the database's own; it has none";
+    Error::InvalidOption(what.into())
 }
 
 fn in_memory() -> Error {

@@ -43,6 +43,7 @@
 //! - [`Options`] and [`Scheme`]: memory limit, snapshots, how transactions are kept apart;
 //! - [`Database::open`]: a directory that outlives the process; [`Durability`], [`Pending`];
 //!   [`directory`]: inspection, backup, restore, salvage;
+//! - [`Database::changes`]: what has been committed, in order, for an index or a copy elsewhere;
 //! - [`Database::run_each`]: several transactions in flight on one thread; [`Queue`]: the same for
 //!   servers;
 //! - [`Worker`]: transactions without the look-up, or without a closure;
@@ -72,6 +73,7 @@ mod bounds;
 mod cache;
 mod cancel;
 mod change_schema;
+pub mod changes;
 mod clock;
 mod close;
 mod column;

@@ -9,6 +9,8 @@ mod closing;
 mod common;
 mod copies;
 mod durable;
+mod feed;
+mod feed_positions;
 mod format_2;
 mod handles;
 mod indexes;
