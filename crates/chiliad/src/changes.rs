@@ -62,7 +62,7 @@ use crate::raw::{TableId, TableSpec};
 use crate::row::Value;
 use crate::until::Until;
 use crate::values::{key_values, row_values};
-use crate::{Database, Error, Key, Result, Row, RunOptions, Table};
+use crate::{Database, Error, Key, Layout, Result, Row, RunOptions, Table};
 use chiliad_api::{ChangeReader, EpochChanges, WriteOf};
 use chiliad_machine::Interleaved;
 use core::fmt;
@@ -273,6 +273,12 @@ impl Change {
     #[must_use]
     pub fn table(&self) -> &str {
         &self.table.spec.name
+    }
+
+    /// The columns of the table's keys and rows, as [`Change::values`] gives them.
+    #[must_use]
+    pub fn columns(&self) -> Layout {
+        self.table.spec.layout.columns()
     }
 
     /// The bytes of the key.

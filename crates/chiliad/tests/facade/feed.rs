@@ -72,7 +72,9 @@ impl Copy {
 
     fn assert_equals(&self, db: &Database, tables: &Tables) {
         let (counters, names) = db
-            .run(|tx| Ok((tx.scan(&tables.counters, ..).rows()?, tx.scan(&tables.names, ..).rows()?)))
+            .run(|tx| {
+                Ok((tx.scan(&tables.counters, ..).rows()?, tx.scan(&tables.names, ..).rows()?))
+            })
             .unwrap();
         assert_eq!(self.counters.iter().map(|(k, v)| (*k, *v)).collect::<Vec<_>>(), counters);
         let copied = self.names.iter().map(|(k, v)| (k.clone(), v.clone()));
@@ -89,6 +91,7 @@ fn options(scheme: Scheme, dice: &mut Dice) -> Options {
         .log_writers(1 + dice.below(2) as u32)
         .log_segment_bytes(256 << 10)
         .log_compress(dice.below(2) == 0)
+        .checkpoint_effort(100)
         .change_log_bytes(u64::MAX)
 }
 
@@ -97,6 +100,7 @@ fn commit_one(db: &Database, tables: &Tables, dice: &mut Dice) {
     let (from, to) = (dice.below(COUNTERS), dice.below(COUNTERS));
     let (name, comes) = (format!("name {}", dice.below(KEYS)), dice.below(3) > 0);
     let long = "x".repeat(dice.below(300) as usize);
+    std::thread::sleep(Duration::from_micros(300));
     db.run(|tx| {
         if from != to {
             tx.update(&tables.counters, &from, |row| *row = (row.0 - 1, row.1 + 1))?;
@@ -172,15 +176,15 @@ fn rounds(scheme: Scheme, seed: u64) {
     let mut place = Scratch::new();
     let mut copy = Copy::default();
     let mut position = Position::START.to_string();
-    for round in 0..4 {
+    for round in 0..3 {
         let db = Database::open_with(&*place, options(scheme, &mut dice)).unwrap();
         let tables = Tables::of(&db);
         if round == 0 {
             db.bulk_load(&tables.counters, (0..COUNTERS).map(|key| (key, (OPENING, 1)))).unwrap();
         }
         let next = with_writers(&db, &tables, seed + round, |pause| {
-            for _ in 0..3 {
-                let count = 200 + dice.below(800);
+            for _ in 0..2 {
+                let count = 100 + dice.below(300);
                 position = follow(&db, &tables, &mut copy, &position, count);
                 if dice.below(2) == 0 {
                     db.checkpoint().unwrap();

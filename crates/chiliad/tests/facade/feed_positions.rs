@@ -93,7 +93,10 @@ fn so_much_log_is_kept_as_was_asked_for() {
     let oldest = db.oldest_position().unwrap();
     assert!(oldest > Position::START);
     let count = db.changes(oldest).unwrap().map(Result::unwrap).count();
-    assert!((50..250).contains(&count), "{count} changes of 2,000 bytes in 200 KiB and an open file");
+    assert!(
+        (50..250).contains(&count),
+        "{count} changes of 2,000 bytes in 200 KiB and an open file"
+    );
     drop(db);
     // Kept beyond a restart, and beyond the checkpoint of another opening.
     let db = Database::open_with(&*place, keeping).unwrap();
@@ -200,8 +203,7 @@ fn rows_of_an_earlier_schema_come_as_rows_of_the_newest() {
     db.run(|tx| tx.remove(&after, &1)).unwrap();
     db.drop_table("gone").unwrap();
     db.sync().unwrap();
-    let changes: Vec<_> =
-        db.changes(Position::START).unwrap().map(Result::unwrap).collect();
+    let changes: Vec<_> = db.changes(Position::START).unwrap().map(Result::unwrap).collect();
     let people: Vec<_> = changes.iter().filter_map(|it| it.of(&after).unwrap()).collect();
     let person = |name: &str, age| Some(After { name: name.into(), age });
     assert_eq!(people, [(1, person("ann", 18)), (2, person("bob", 5)), (1, None)]);

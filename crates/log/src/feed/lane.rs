@@ -116,9 +116,10 @@ impl<M: Machine> Lane<M> {
     /// The next segment with something of the epoch `from` or later; the one at the end always counts.
     fn segment_to_read(&self, known: &Readable, from: u64) -> Option<SegmentId> {
         let own = |id: SegmentId| (id.incarnation, id.writer) == (self.incarnation, self.writer);
-        let listed = known.segments.iter().find(|it| {
-            own(it.id) && it.id.sequence >= self.next && it.newest_epoch >= from
-        });
+        let listed = known
+            .segments
+            .iter()
+            .find(|it| own(it.id) && it.id.sequence >= self.next && it.newest_epoch >= from);
         let listed = listed.map(|it| it.id);
         let open = SegmentId {
             incarnation: self.incarnation,
