@@ -84,7 +84,7 @@ fn a_sound_directory_is_described_and_not_changed() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let said = stdout(&output);
     for part in
-        ["sound, format version 3", "rows", "1,500 rows", "incarnation 2 writer 0", "closed"]
+        ["sound, format version 4", "rows", "1,500 rows", "incarnation 2 writer 0", "closed"]
     {
         assert!(said.contains(part), "{said}\nlacks {part}");
     }

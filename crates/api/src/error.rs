@@ -4,7 +4,7 @@ use crate::duplicate::DuplicateKey;
 use crate::layout_differs::LayoutDiffers;
 use crate::migration_failed::MigrationFailed;
 use crate::not_unique::NotUnique;
-use chiliad_log::LogError;
+use chiliad_log::{LogError, Position};
 use chiliad_row::{BadRow, SchemaError};
 use core::fmt;
 
@@ -250,6 +250,11 @@ pub enum Error {
         /// The most that is accepted.
         accepted: usize,
     },
+    /// Changes after a position have been dropped from the log. The database goes on, and so may whoever follows its
+    /// changes, from the tables as they are.
+    PositionPassed(Box<PassedPosition>),
+    /// A position is of another database, or lies ahead of all that the directory has.
+    UnknownPosition(Box<Position>),
     /// The system gave no thread, or had no room for a stack: what, and what limits it. Nothing was run.
     HostExhausted(String),
     /// The program was built without this scheme (a Cargo feature of `chiliad`).
@@ -261,6 +266,15 @@ pub enum Error {
     },
     /// An option is out of range: which, and what is accepted.
     InvalidOption(String),
+}
+
+/// A position after which changes are missing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PassedPosition {
+    /// The position.
+    pub position: Position,
+    /// The oldest position from which all changes are there.
+    pub oldest: Position,
 }
 
 impl From<BadRow> for Error {
@@ -381,9 +395,19 @@ impl fmt::Display for Error {
 }
 
 impl Error {
-    /// The text of an error about a table's columns.
+    /// The text of an error about a table's columns, or about a position in the changes.
     fn fmt_of_columns(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::PositionPassed(passed) => {
+                let PassedPosition { position, oldest } = **passed;
+                write!(
+                    f,
+                    "changes after {position} have been dropped from the log; the oldest position is {oldest}"
+                )
+            }
+            Self::UnknownPosition(position) => {
+                write!(f, "{position} is no position of this database")
+            }
             Self::LayoutDiffers(differs) => write!(f, "{differs}"),
             Self::SchemaChanged(name) => {
                 write!(

@@ -44,12 +44,12 @@ mod validate;
 
 pub use backoff::{Backoff, FAULTS, WaitLimit};
 pub use cancel::{Cancel, Sleeper};
-pub use chiliad_log::Stepped;
+pub use chiliad_log::{BadPosition, ChangeReader, EpochChanges, Position, Stepped, WriteOf};
 pub use chiliad_row as row;
 pub use chiliad_row::{BadRow, ColumnType, NoColumnType, SchemaError, key};
 pub use chiliad_storage::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 pub use duplicate::DuplicateKey;
-pub use error::{Error, Nested, Reason, Result};
+pub use error::{Error, Nested, PassedPosition, Reason, Result};
 pub use host::{Alone, Crew, Host, Phase, Work};
 pub use info::{Info, Isolation};
 pub use layout::{Column, Layout, TableLayout, TableSchema};

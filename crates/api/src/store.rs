@@ -9,7 +9,7 @@ use crate::session::Session;
 use crate::stats::Stats;
 use crate::table::{SecondarySpec, TableId, TableSpec};
 use crate::table_change::TableChange;
-use chiliad_log::Stepped;
+use chiliad_log::{ChangeReader, EpochChanges, Position, Stepped};
 use chiliad_machine::disk::Disk;
 use chiliad_machine::{Interleaved, Machine};
 
@@ -221,6 +221,24 @@ pub trait Store<M: Machine> {
         0
     }
 
+    /// The next epoch with changes behind those that `reader` was given; `None`: nothing more is durable yet.
+    ///
+    /// # Errors
+    /// [`Error::PositionPassed`], [`Error::UnknownPosition`], [`Error::Data`]: the reader stays where it is.
+    /// [`Error::InvalidOption`] where there is no log to read changes from.
+    fn read_changes(&self, reader: &mut ChangeReader<M>) -> Result<Option<EpochChanges>> {
+        let _ = reader;
+        Err(no_changes())
+    }
+
+    /// The oldest position from which all changes are there, and the one after all that is durable.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] where there is no log to read changes from.
+    fn change_positions(&self) -> Result<(Position, Position)> {
+        Err(no_changes())
+    }
+
     /// Makes room for the log to come, a step at a time; returns whether there is more to do.
     ///
     /// # Errors
@@ -263,6 +281,11 @@ pub trait Store<M: Machine> {
         let _ = (to, host);
         Err(in_memory())
     }
+}
+
+fn no_changes() -> Error {
+    let what = "changes are read from the log in a directory of the database's own; it has none";
+    Error::InvalidOption(what.into())
 }
 
 fn in_memory() -> Error {

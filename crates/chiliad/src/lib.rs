@@ -43,6 +43,7 @@
 //! - [`Options`] and [`Scheme`]: memory limit, snapshots, how transactions are kept apart;
 //! - [`Database::open`]: a directory that outlives the process; [`Durability`], [`Pending`];
 //!   [`directory`]: inspection, backup, restore, salvage;
+//! - [`Database::changes`]: what has been committed, in order, for an index or a copy elsewhere;
 //! - [`Database::run_each`]: several transactions in flight on one thread; [`Queue`]: the same for
 //!   servers;
 //! - [`Database::run_async`]: transactions as futures, for any runtime;
@@ -78,6 +79,7 @@ mod bounds;
 mod cache;
 mod cancel;
 mod change_schema;
+pub mod changes;
 mod clock;
 mod close;
 mod column;

@@ -101,6 +101,10 @@ pub struct Options {
     /// Bytes of log after which a checkpoint is made by itself, and old logs go; more, where the last
     /// checkpoint was larger. `u64::MAX` for never.
     pub checkpoint_log_bytes: u64,
+    /// Bytes of log that are kept for [`Database::changes`](crate::Database::changes) beside what recovery needs; 0, the
+    /// default, for none: a follower that is behind the last checkpoint is refused. Whole files are kept, the newest ones, and
+    /// dropped when a checkpoint is made.
+    pub change_log_bytes: u64,
     /// The directory of a joined database's checkpoints, made if it is missing; `None`: `checkpoints` in the directory of
     /// a log in files, and no checkpoints with other logs. Servers of one log may share it, and should: see
     /// [`Database::join`](crate::Database::join).
@@ -140,6 +144,7 @@ impl Default for Options {
             log_segment_bytes: durable.log.segment_bytes,
             log_compress: durable.log.compress,
             checkpoint_log_bytes: durable.checkpoint_log_bytes,
+            change_log_bytes: durable.change_log_bytes,
             checkpoints: None,
             checkpoint_effort: durable.checkpoint_effort,
             recovery_threads: 0,
@@ -269,6 +274,12 @@ impl Options {
         Self { checkpoint_log_bytes, ..self }
     }
 
+    /// Sets [`Options::change_log_bytes`].
+    #[must_use]
+    pub fn change_log_bytes(self, change_log_bytes: u64) -> Self {
+        Self { change_log_bytes, ..self }
+    }
+
     /// Sets [`Options::checkpoints`].
     #[must_use]
     pub fn checkpoints(self, directory: impl Into<PathBuf>) -> Self {
@@ -318,6 +329,7 @@ impl Options {
             log,
             checkpoint_log_bytes: self.checkpoint_log_bytes,
             checkpoint_effort: self.checkpoint_effort,
+            change_log_bytes: self.change_log_bytes,
         }
     }
 

@@ -65,7 +65,7 @@ impl Database {
     }
 }
 
-fn key_values(spec: &TableSpec, bytes: &[u8]) -> Result<Vec<Value>> {
+pub(crate) fn key_values(spec: &TableSpec, bytes: &[u8]) -> Result<Vec<Value>> {
     let columns = match &spec.layout {
         TableLayout::Schema(schema) => &schema.key,
         TableLayout::Columns(layout) => &layout.key,
@@ -85,7 +85,7 @@ fn key_values(spec: &TableSpec, bytes: &[u8]) -> Result<Vec<Value>> {
     }))
 }
 
-fn row_values(spec: &TableSpec, bytes: &[u8]) -> Result<Vec<Value>> {
+pub(crate) fn row_values(spec: &TableSpec, bytes: &[u8]) -> Result<Vec<Value>> {
     match &spec.layout {
         TableLayout::Schema(schema) => {
             let body = schema.rows.read(bytes)?;

@@ -12,7 +12,7 @@ use chiliad_api::{
     OpenedOn, OpenedStore, Result, Rewrite, SecondarySpec, Session, Stats, Store, TableChange,
     TableId, TableLayout, TableSpec,
 };
-use chiliad_log::Stepped;
+use chiliad_log::{ChangeReader, EpochChanges, Position, Stepped};
 use chiliad_machine::disk::Disk;
 use chiliad_machine::{Interleaved, Machine};
 use std::sync::Arc;
@@ -222,6 +222,14 @@ impl<M: Machine, S: Scheme<M>> Store<M> for Database<M, S> {
 
     fn log_bytes(&self) -> u64 {
         Self::log_bytes(self)
+    }
+
+    fn read_changes(&self, reader: &mut ChangeReader<M>) -> Result<Option<EpochChanges>> {
+        Self::read_changes(self, reader)
+    }
+
+    fn change_positions(&self) -> Result<(Position, Position)> {
+        Self::change_positions(self)
     }
 
     fn prepare_log(&self) -> Result<bool> {

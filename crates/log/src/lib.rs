@@ -13,6 +13,7 @@
 //! | checkpoint parts | `part` |
 //! | what is durable, said elsewhere than in frames | `marks`, `claims`, `manifest` |
 //! | from disk back | `read`, `inspect` |
+//! | changes in the order of their commits | `feed`, `position`; what is kept for it: `kept` |
 //!
 //! Invariants:
 //!
@@ -30,14 +31,17 @@ pub mod codec;
 pub mod entry;
 mod error;
 mod faults;
+mod feed;
 pub mod frame;
 mod inspect;
+mod kept;
 mod manifest;
 mod marks;
 #[cfg(test)]
 mod models;
 mod names;
 mod part;
+mod position;
 mod read;
 mod segment;
 mod shared;
@@ -47,11 +51,14 @@ pub use buffer::{Buffer, BufferRef};
 pub use claims::{Promise, newest_generation, read_marks};
 pub use error::{LogError, Result};
 pub use faults::FAULTS;
+pub use feed::{ChangeReader, EpochChanges, Readable, Stopped, WriteOf};
 pub use inspect::{Sought, Tail, tail};
+pub use kept::{EndedLog, KeptLog};
 pub use manifest::{CheckpointInfo, FORMAT_VERSION, Incarnation, Manifest};
 pub use marks::{LogEnd, Mark};
 pub use names::{MANIFEST_NAME, Name, SegmentId};
 pub use part::{PartReader, PartWriter};
+pub use position::{BadPosition, Position};
 pub use read::{Damage, SegmentReader};
 pub use segment::Spares;
 pub use shared::{Log, LogOptions, Retired};

@@ -9,6 +9,7 @@
 //!           u64 last durable epoch | u32 count of writers | u32 first segment that is needed, for each
 //!           of the ends, for each writer: u32 last segment | u64 its bytes | u64 epoch of its last frame
 //!       u32 bytes of the catalog | catalog
+//!       log that is kept for those who follow changes: see `kept`
 //! ```
 //!
 //! It is never changed in place: `MANIFEST.new` is written and synced, takes the name, and the name
@@ -19,6 +20,7 @@ use crate::codec::{Decoder, put_blob};
 use crate::error::{LogError, Result};
 use crate::faults;
 use crate::frame::{self, Head, Identity};
+use crate::kept::KeptLog;
 use crate::marks::LogEnd;
 use crate::names::{MANIFEST_NAME, MANIFEST_NEW, Name, part_identity};
 use crate::segment;
@@ -28,10 +30,12 @@ use std::io;
 
 /// The version of the format that is written. Older ones are read as long as there is a reader for
 /// them; newer ones are refused.
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;
 
 /// The first version with generations, ends and claims.
 const WITNESSED_FROM: u32 = 3;
+/// The first version that says which log is kept for those who follow changes.
+const KEPT_FROM: u32 = 4;
 
 const ENDED: u8 = 1;
 const WITH_ENDS: u8 = 2;
@@ -90,6 +94,8 @@ pub struct Manifest {
     pub incarnations: Vec<Incarnation>,
     /// The catalog, as the engine encodes it.
     pub catalog: Vec<u8>,
+    /// The log of which recovery needs nothing, and what has been dropped.
+    pub kept: KeptLog,
 }
 
 impl CheckpointInfo {
@@ -168,6 +174,7 @@ impl Manifest {
             }
         }
         put_blob(&mut body, &self.catalog);
+        self.kept.encode(&mut body);
         body
     }
 
@@ -191,8 +198,14 @@ impl Manifest {
             incarnations.push(Incarnation::decode(version, &mut from)?);
         }
         let catalog = from.blob()?.to_vec();
+        let kept = if version < KEPT_FROM {
+            let before = |it: CheckpointInfo| (it.incarnation, it.redo_after.max(1));
+            KeptLog::nothing_before(checkpoint.map_or((0, 0), before))
+        } else {
+            KeptLog::decode(&mut from)?
+        };
         let manifest =
-            Self { format: version, database, generation, checkpoint, incarnations, catalog };
+            Self { format: version, database, generation, checkpoint, incarnations, catalog, kept };
         (from.is_empty() && manifest.incarnation() == newest && manifest.is_sound())
             .then_some(manifest)
     }
@@ -381,6 +394,7 @@ mod tests {
                 },
             ],
             catalog: b"tables".to_vec(),
+            kept: KeptLog::nothing_before((2, 7)),
         }
     }
 

@@ -119,6 +119,15 @@ impl<M: Machine> SegmentReader<M> {
         self.offset = offset;
     }
 
+    /// Reads nothing from `bytes` on, where the file may still change; `u64::MAX` for all that the file has.
+    pub(crate) fn stop_at(&mut self, bytes: u64) {
+        self.bytes = bytes;
+        if bytes == u64::MAX {
+            // A file that cannot tell its length has no frame behind what was read.
+            self.bytes = self.file.bytes().unwrap_or(self.offset);
+        }
+    }
+
     /// Makes sure of the syncs of the file's writer: what was read stays.
     ///
     /// # Errors

@@ -12,8 +12,11 @@ use crate::claims::Claims;
 use crate::entry::Write;
 use crate::error::{LogError, Result};
 use crate::faults;
+use crate::feed::Readable;
+use crate::kept::KeptLog;
+use crate::marks::LogEnd;
 use crate::names::{Name, SegmentId};
-use crate::segment::Spares;
+use crate::segment::{self, Spares};
 use chiliad_machine::disk::{Access, Disk};
 use chiliad_machine::{Latch, Machine, Ordering, Shared, Word, WorkerId};
 use std::sync::Arc;
@@ -59,6 +62,8 @@ pub(crate) struct Lane<M: Machine> {
     pub runner: M::Word,
     /// The sequence of the segment that it writes to.
     pub open: M::Word,
+    /// Where its log ends that is durable, and claimed or about to be.
+    pub end: Latch<M, LogEnd>,
     /// Buffers that the writer has not met yet.
     pub newcomers: Latch<M, Vec<BufferRef<M>>>,
 }
@@ -110,6 +115,7 @@ impl<M: Machine> Log<M> {
             durable: M::Word::new(0),
             runner: M::Word::new(0),
             open: M::Word::new(0),
+            end: Latch::new(segment::begun(0, 0)),
             newcomers: Latch::new(Vec::new()),
         };
         let claims = Claims::create(&*disk, database, incarnation, options.writers)?;
@@ -288,18 +294,39 @@ impl<M: Machine> Log<M> {
     }
 
     /// Forgets the complete segments before `first`, one number for each writer, and returns them:
-    /// they are the caller's to remove.
-    pub fn retire(&self, first: &[u32]) -> Vec<SegmentId> {
+    /// they are the caller's to keep or to remove.
+    pub fn retire(&self, first: &[u32]) -> Vec<Retired> {
         debug_assert!(first.len() == self.lanes.len(), "a number for each writer");
         let mut retired = Vec::new();
         self.complete.lock().retain(|it| {
             let needed = it.id.sequence >= first[it.id.writer as usize];
             if !needed {
-                retired.push(it.id);
+                retired.push(*it);
             }
             needed
         });
         retired
+    }
+
+    /// What can be read of all logs, this one and those before it that are `kept`. The caller keeps `kept` as it is
+    /// meanwhile.
+    #[must_use]
+    pub fn readable(&self, kept: &KeptLog) -> Readable {
+        // In this order: what is durable lies before the ends, and each segment before an end is in the list.
+        let durable = self.durable();
+        let ends = self.lanes.iter().map(|lane| *lane.end.lock()).collect();
+        let mut segments = kept.segments.clone();
+        segments.extend(self.complete.lock().iter().copied());
+        segments.sort_unstable_by_key(|it| it.id);
+        Readable {
+            database: self.database,
+            dropped: kept.dropped,
+            ended: kept.ended.clone(),
+            segments,
+            incarnation: self.incarnation,
+            durable,
+            ends,
+        }
     }
 
     /// Makes the files of segments that are no longer needed, of whatever incarnation, spares, until

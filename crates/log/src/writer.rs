@@ -174,6 +174,9 @@ impl<M: Machine> LogWriter<M> {
         }
         debug_assert!(self.newest_taken == 0, "nothing that was taken is left to write");
         self.claimed = stable;
+        if !quiet {
+            *lane.end.lock() = self.segment.durable_end(self.marked);
+        }
         // Release pairs with the acquire in `durable`.
         lane.durable.store(stable, Ordering::Release);
         if quiet {

@@ -268,7 +268,7 @@ fn bad_directories_are_told_apart() {
     newer[8] = 200;
     std::fs::write(&manifest, &newer).unwrap();
     let error = refused(&path, Options::default());
-    assert!(error.contains("format version 200; accepted: up to 3"), "{error}");
+    assert!(error.contains("format version 200; accepted: up to 4"), "{error}");
     let mut damaged = sound.clone();
     damaged[40] ^= 1;
     std::fs::write(&manifest, &damaged).unwrap();

@@ -10,6 +10,8 @@ mod closing;
 mod common;
 mod copies;
 mod durable;
+mod feed;
+mod feed_positions;
 mod footprint;
 mod format_2;
 mod handles;

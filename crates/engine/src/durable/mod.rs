@@ -7,6 +7,7 @@
 //! | what a directory holds; copies; the catalog on disk | `directory` |
 //! | replay of logs and checkpoints, the entries of indexes | `recover` |
 //! | checkpoints, and the end of old logs | `checkpoint` |
+//! | changes for those who follow them | `changes` |
 //! | work for several threads | `parallel` |
 //!
 //! None of it knows a scheme: it sees write sets with their commit epoch and order, and records by
@@ -23,6 +24,7 @@
 //! 4. recovery takes the newest checkpoint and replays what the logs have of later epochs than its *redo after*; of
 //!    the versions of a key the one with the greatest (incarnation, order) wins.
 
+mod changes;
 mod checkpoint;
 mod directory;
 mod faults;
@@ -45,7 +47,7 @@ pub(crate) use turn::{Turn, nap};
 
 use chiliad_api::catalog::Blob;
 use chiliad_api::{Error, Result};
-use chiliad_log::{Log, LogEnd, LogError, LogOptions, Manifest};
+use chiliad_log::{KeptLog, Log, LogEnd, LogError, LogOptions, Manifest};
 use chiliad_machine::disk::Disk;
 use chiliad_machine::{Latch, Machine, Ordering, Word};
 use std::sync::Arc;
@@ -60,12 +62,14 @@ pub struct DurableOptions {
     /// The share of its time, in percent, that each worker of a checkpoint works while transactions
     /// run.
     pub checkpoint_effort: u32,
+    /// Bytes of log that are kept for those who follow changes, beside what recovery needs.
+    pub change_log_bytes: u64,
 }
 
 impl Default for DurableOptions {
     fn default() -> Self {
         let log = LogOptions::default();
-        Self { log, checkpoint_log_bytes: 1 << 30, checkpoint_effort: 10 }
+        Self { log, checkpoint_log_bytes: 1 << 30, checkpoint_effort: 10, change_log_bytes: 0 }
     }
 }
 
@@ -125,6 +129,8 @@ pub(crate) struct Durable<M: Machine> {
     finished: Latch<M, Vec<Option<LogEnd>>>,
     /// Bytes of the last checkpoint.
     checkpoint_bytes: M::Word,
+    /// The logs of incarnations that are over, and segments of this one that recovery needs no more.
+    kept: Latch<M, KeptLog>,
 }
 
 impl<M: Machine> Durable<M> {

@@ -21,7 +21,10 @@ use crate::options::Options;
 use crate::shared::Inner;
 use crate::tables::catalog::Catalog;
 use chiliad_api::{Error, Host, Recovered, Result};
-use chiliad_log::{FORMAT_VERSION, Incarnation, Log, LogError, LogWriter, Manifest, Name, Tail};
+use chiliad_log::{
+    EndedLog, FORMAT_VERSION, Incarnation, KeptLog, Log, LogError, LogWriter, Manifest, Name,
+    Retired, Tail,
+};
 use chiliad_machine::disk::Disk;
 use chiliad_machine::{Latch, Machine, Shared, Word};
 use chiliad_storage::Heap;
@@ -107,28 +110,31 @@ fn prepare<M: Machine>(
     let empty = CatalogBlob::default();
     let blob = plan.as_ref().map_or(&empty, |plan| &plan.blob);
     let tables = Catalog::restore(&heap, blob, options.verify)?;
-    let mut recovered = Recovered::default();
+    let (mut recovered, mut segments) = (Recovered::default(), Vec::new());
     if let Some(plan) = &plan {
         let target = Target { tables: &tables, heap: &heap };
         let lenient = mode == Mode::Salvage;
-        recovered = Replay::new(&*disk, plan, host).into_tables(target, lenient).run()?;
+        let replay = Replay::new(&*disk, plan, host).into_tables(target, lenient);
+        recovered = replay.run()?;
+        segments = core::mem::take(&mut *replay.counts.segments.lock());
     }
     let catalog = Catalog::new(tables, blob);
     if mode != Mode::Write {
         let (durable, writers) = (None, Vec::new());
         return Ok(Prepared { options, heap, catalog, recovered, durable, writers });
     }
-    let (durable, writers) = begin::<M>(disk, plan, durable)?;
+    let (durable, writers) = begin::<M>(disk, plan, segments, durable)?;
     recovered.incarnation = durable.log.incarnation();
     debug_assert!(recovered.incarnation > 0, "incarnations count from one");
     let durable = Some(durable);
     Ok(Prepared { options, heap, catalog, recovered, durable, writers })
 }
 
-/// Begins a new incarnation.
+/// Begins a new incarnation. `segments` are those of the logs that were read.
 fn begin<M: Machine>(
     disk: Arc<dyn Disk>,
     plan: Option<Plan>,
+    segments: Vec<Retired>,
     options: DurableOptions,
 ) -> Result<(Durable<M>, Vec<LogWriter<M>>)> {
     let (mut leftovers, mut spares) = (Vec::new(), Vec::new());
@@ -154,8 +160,10 @@ fn begin<M: Machine>(
             checkpoint: None,
             incarnations: Vec::new(),
             catalog: CatalogBlob::default().encode(),
+            kept: KeptLog::default(),
         },
     };
+    let kept = kept(&manifest, segments);
     let ended = |it: &Incarnation| it.ended.is_some();
     debug_assert!(manifest.incarnations.iter().all(ended), "those before are over");
     let number = manifest.incarnation() + 1;
@@ -194,8 +202,23 @@ fn begin<M: Machine>(
         canceled: M::Word::new(0),
         finished: Latch::new(vec![None; options.log.writers as usize]),
         checkpoint_bytes: M::Word::new(0),
+        kept: Latch::new(kept),
     };
     Ok((durable, writers))
+}
+
+/// The logs before the new incarnation that can be read: those that recovery needed, of which `segments` are, and those
+/// that are kept beside them.
+fn kept(manifest: &Manifest, segments: Vec<Retired>) -> KeptLog {
+    let mut kept = manifest.kept.clone();
+    kept.keep(segments);
+    kept.ended.extend(manifest.incarnations.iter().map(|it| EndedLog {
+        incarnation: it.number,
+        durable: it.ended.unwrap_or(0),
+        ends: it.ends.clone(),
+    }));
+    debug_assert!(kept.ended.is_sorted_by_key(|it| it.incarnation), "what is kept is older");
+    kept
 }
 
 /// Makes sure of the logs that were read.

@@ -5,7 +5,7 @@
 use crate::damage::{Script, compact, manifest_file, put, reseal, spread};
 use chiliad_log::frame::{Framer, Identity, Kind};
 use chiliad_log::{
-    CheckpointInfo, Damage, FORMAT_VERSION, LogEnd, LogError, Manifest, Name, PartReader,
+    CheckpointInfo, Damage, FORMAT_VERSION, KeptLog, LogEnd, LogError, Manifest, Name, PartReader,
     PartWriter, Promise, SegmentId, SegmentReader, Sought, entry, tail,
 };
 use chiliad_machine::Native;
@@ -211,6 +211,7 @@ pub fn sound_manifest() -> Vec<u8> {
         }),
         incarnations: vec![incarnation(2, Some(40)), incarnation(3, None)],
         catalog: b"tables".to_vec(),
+        kept: KeptLog::default(),
     };
     let disk = disk();
     manifest.write::<Native>(&disk).expect("written");

@@ -90,6 +90,9 @@ impl CrashPlan {
             compress: random.below(3) == 0,
             buffer_bytes_max: if random.below(3) == 0 { 4096 } else { 1 << 20 },
         };
+        // Drawn apart, so that all else is as it is without.
+        let keeps = Random::new(self.seed, 0xc4a9_0000 + u64::from(incarnation)).below(2) == 0;
+        let kept = if keeps { 256 << 10 } else { 0 };
         let effort = if random.below(2) == 0 { 100 } else { 50 };
         let epoch = [40, 120, 400][random.below(3) as usize];
         let end = match random.below(8) {
@@ -128,6 +131,7 @@ impl CrashPlan {
                 log,
                 checkpoint_log_bytes: 256 << 10,
                 checkpoint_effort: effort,
+                change_log_bytes: kept,
             },
             faults,
             end,

@@ -18,8 +18,8 @@ use crate::durable::faults::{CHECKPOINT_TOO_EARLY, LOG_REMOVED_TOO_EARLY, REDO_A
 use crate::durable::parallel::crew::Parallel;
 use crate::durable::parallel::next::Next;
 use chiliad_api::{Checkpointed, Error, Host, Result};
-use chiliad_log::{CheckpointInfo, LogError, Name};
-use chiliad_machine::disk::Disk;
+use chiliad_log::{CheckpointInfo, KeptLog, LogError, Name, SegmentId};
+use chiliad_machine::disk::{Access, Disk};
 use chiliad_machine::{Latch, Machine, Ordering, Shared, Word};
 use walkers::{Walkers, Written};
 
@@ -117,9 +117,10 @@ impl<M: Machine> Base<'_, M> {
         let info = CheckpointInfo { number, parts: written.parts, incarnation, redo_after, end };
         let first = durable.log.first_segments(redo_after);
         debug_assert!(first.len() == durable.options.log.writers as usize, "one for each writer");
+        let (kept, dropped) = durable.retire(&first)?;
         let early = M::fault(&LOG_REMOVED_TOO_EARLY);
         if early {
-            durable.release(&info, &first)?;
+            durable.release(&info, &kept, &dropped)?;
         }
         {
             let _turn = durable.changing.take();
@@ -134,12 +135,14 @@ impl<M: Machine> Base<'_, M> {
                     ..current
                 });
                 manifest.incarnations = current.into_iter().collect();
+                manifest.kept = kept.clone();
             })?;
         }
+        *durable.kept.lock() = kept.clone();
         durable.checkpointed_at.store(log_before, Ordering::Relaxed);
         durable.checkpoint_bytes.store(written.bytes, Ordering::Relaxed);
         M::mark("checkpoint published");
-        let released = if early { 0 } else { durable.release(&info, &first)? };
+        let released = if early { 0 } else { durable.release(&info, &kept, &dropped)? };
         Ok(Checkpointed { info, rows: written.rows, bytes: written.bytes, released })
     }
 
@@ -170,6 +173,8 @@ impl<M: Machine> Base<'_, M> {
                 claims: false,
             }],
             catalog: self.catalog.blob().encode(),
+            // The rows have no log, and whoever follows changes cannot begin before them.
+            kept: KeptLog::nothing_before((1, 1)),
         };
         manifest.write::<M>(disk)?;
         Ok(Checkpointed { info, rows: written.rows, bytes: written.bytes, released: 0 })
@@ -218,21 +223,40 @@ impl<M: Machine> Durable<M> {
         self.canceled.load(Ordering::Relaxed) != 0
     }
 
-    /// Gives up the files that a published checkpoint replaces; `first` is the first segment that is
-    /// needed of each writer.
-    fn release(&self, published: &CheckpointInfo, first: &[u32]) -> Result<usize> {
-        let retired = self.log.retire(first);
-        debug_assert!(
-            retired.iter().all(|id| id.incarnation == published.incarnation),
-            "the log retires its own"
-        );
+    /// Takes the segments before `first`, one for each writer, from what recovery needs. Returns what shall be kept of
+    /// all log that it does not need, and the segments to be dropped once a manifest says so.
+    fn retire(&self, first: &[u32]) -> Result<(KeptLog, Vec<SegmentId>)> {
+        let mut kept = {
+            // A reader finds each segment here or there.
+            let mut kept = self.kept.lock();
+            kept.keep(self.log.retire(first));
+            kept.clone()
+        };
+        let bytes = |id: SegmentId| {
+            let file = self.disk.open(&id.to_string(), Access::Read).and_then(|file| file.bytes());
+            file.map_err(LogError::io(format!("opening {id}")))
+        };
+        let dropped = kept.trim(self.options.change_log_bytes, bytes)?;
+        Ok((kept, dropped))
+    }
+
+    /// Gives up the files that a published checkpoint replaces, but for the log that is kept.
+    fn release(
+        &self,
+        published: &CheckpointInfo,
+        kept: &KeptLog,
+        dropped: &[SegmentId],
+    ) -> Result<usize> {
+        let is_kept = |id: &SegmentId| kept.segments.iter().any(|it| it.id == *id);
+        debug_assert!(!dropped.iter().any(is_kept), "what is dropped is not kept");
         let names = self.disk.names().map_err(LogError::io("listing"))?;
         let mut segments = Vec::new();
         let mut released = 0;
         for name in names {
             match Name::parse(&name) {
                 Name::Segment(id)
-                    if id.incarnation < published.incarnation || retired.contains(&id) =>
+                    if id.incarnation < published.incarnation && !is_kept(&id)
+                        || dropped.contains(&id) =>
                 {
                     segments.push(name);
                 }

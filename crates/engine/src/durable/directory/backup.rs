@@ -97,6 +97,8 @@ fn copy<M: Machine>(from: &dyn Disk, manifest: &Manifest, to: &dyn Disk) -> Resu
         let reached = incarnation.ends.iter().map(|end| end.epoch).min().unwrap_or(0);
         incarnation.ended = incarnation.ended.or(Some(reached));
     }
+    // The copy has what recovery needs.
+    manifest.kept.trim(0, |_| Ok(0))?;
     manifest.write::<M>(to)?;
     Ok(copied)
 }

@@ -84,11 +84,11 @@ impl Plan {
             Name::Part { checkpoint, .. } => {
                 self.manifest.checkpoint.is_some_and(|it| it.number == checkpoint)
             }
-            Name::Segment(id) => self
-                .incarnations
-                .iter()
-                .flat_map(|incarnation| &incarnation.tails)
-                .any(|it| it.segments.contains(&id)),
+            Name::Segment(id) => {
+                let mut tails = self.incarnations.iter().flat_map(|it| &it.tails);
+                tails.any(|it| it.segments.contains(&id))
+                    || self.manifest.kept.segments.iter().any(|it| it.id == id)
+            }
         }
     }
 

@@ -6,7 +6,9 @@ use crate::durable::recover::apply::{Applier, Group, Item};
 use crate::durable::recover::recovery::{Replay, add};
 use chiliad_api::{Error, Result};
 use chiliad_log::entry;
-use chiliad_log::{CheckpointInfo, Damage, LogError, Name, PartReader, SegmentId, SegmentReader};
+use chiliad_log::{
+    CheckpointInfo, Damage, LogError, Name, PartReader, Retired, SegmentId, SegmentReader,
+};
 use chiliad_machine::{Machine, Shared};
 
 /// The message about a frame that was not written by us, or does not belong to this catalog.
@@ -54,7 +56,11 @@ impl<M: Machine> Readers<'_, M> {
                 Err(Error::Data(error @ LogError::Damaged { .. })) => self.replay.lose(error),
                 other => other,
             },
-            Task::Segment(id, end) => self.read_segment(applier, id, end),
+            Task::Segment(id, end) => {
+                let newest_epoch = self.read_segment(applier, id, end)?;
+                self.replay.counts.segments.lock().push(Retired { id, newest_epoch });
+                Ok(())
+            }
         }
     }
 
@@ -97,25 +103,27 @@ impl<M: Machine> Readers<'_, M> {
         Ok(())
     }
 
+    /// Replays a segment, and returns the newest epoch of a transaction in it that is durable.
     fn read_segment(
         &self,
         mut applier: Option<&mut Applier<'_, M>>,
         id: SegmentId,
         end: Option<u64>,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let Replay { disk, plan, .. } = self.replay;
         let identity = id.identity(plan.manifest.database);
         let mut reader = SegmentReader::<M>::open(*disk, &id.to_string(), identity)?;
-        let mut ended = false;
+        let (mut ended, mut newest) = (false, 0);
         loop {
             let begun = reader.offset();
             if end.is_some_and(|end| begun >= end) {
-                return Ok(());
+                return Ok(newest);
             }
             if let Some(frame) = reader.next_frame()? {
                 ended = frame.head.kind == chiliad_log::frame::Kind::End;
                 debug_assert!(frame.head.position == begun, "a frame is where it says");
-                let sound = self.replay_payload(applier.as_deref_mut(), frame.payload)?;
+                let payload = frame.payload;
+                let sound = self.replay_payload(applier.as_deref_mut(), payload, &mut newest)?;
                 if !sound {
                     self.replay.lose(LogError::damaged(reader.name(), begun, UNFIT))?;
                 }
@@ -123,7 +131,7 @@ impl<M: Machine> Readers<'_, M> {
                 continue;
             }
             if ended {
-                return Ok(());
+                return Ok(newest);
             }
             let what = "what was durable here is not what is here";
             self.replay.lose(LogError::damaged(reader.name(), begun, what))?;
@@ -132,16 +140,18 @@ impl<M: Machine> Readers<'_, M> {
                     debug_assert!(resumes_at > begun, "the reader gets on");
                     reader.seek(resumes_at);
                 }
-                Damage::End { .. } => return Ok(()),
+                Damage::End { .. } => return Ok(newest),
             }
         }
     }
 
-    /// Replays the transactions of a frame; whether all of it could be read.
+    /// Replays the transactions of a frame; whether all of it could be read. `newest` grows to the newest epoch of those
+    /// that are durable.
     fn replay_payload(
         &self,
         mut applier: Option<&mut Applier<'_, M>>,
         payload: &[u8],
+        newest: &mut u64,
     ) -> Result<bool> {
         let counts = &self.replay.counts;
         let (mut transactions, mut writes, mut dropped, mut sound) = (0, 0, 0, true);
@@ -155,6 +165,7 @@ impl<M: Machine> Readers<'_, M> {
                 dropped += 1;
                 continue;
             }
+            *newest = transaction.epoch.max(*newest);
             if transaction.epoch <= self.incarnation.redo_after {
                 continue;
             }

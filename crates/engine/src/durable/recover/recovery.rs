@@ -3,7 +3,7 @@
 use crate::durable::directory::plan::Plan;
 use crate::durable::recover::target::{Removed, Target};
 use chiliad_api::{Error, Host, Phase, Result};
-use chiliad_log::LogError;
+use chiliad_log::{LogError, Retired};
 use chiliad_machine::disk::Disk;
 use chiliad_machine::{Latch, Machine, Ordering, Shared, Word};
 
@@ -34,6 +34,8 @@ pub struct Counts<M: Machine> {
     pub losses: Latch<M, Vec<LogError>>,
     /// Keys removed by something that was replayed, with their tables.
     pub removed: Latch<M, Removed>,
+    /// The segments that were read, with the newest epoch of a transaction in each.
+    pub segments: Latch<M, Vec<Retired>>,
 }
 
 /// Counts.
@@ -58,6 +60,7 @@ impl<'a, M: Machine> Replay<'a, M> {
             failure: Latch::new(None),
             losses: Latch::new(Vec::new()),
             removed: Latch::new(Vec::new()),
+            segments: Latch::new(Vec::new()),
         });
         Self { disk, plan, host, target: None, lenient: false, counts }
     }

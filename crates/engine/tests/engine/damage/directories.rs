@@ -10,7 +10,7 @@ use chiliad_engine::{
     declared, inspect,
 };
 use chiliad_log::frame::Identity;
-use chiliad_log::{FORMAT_VERSION, MANIFEST_NAME, Manifest, Name, SegmentId};
+use chiliad_log::{FORMAT_VERSION, KeptLog, MANIFEST_NAME, Manifest, Name, SegmentId};
 use chiliad_machine::Native;
 use chiliad_simulator::{DiskFaults, FaultyDisk};
 use std::collections::BTreeMap;
@@ -294,6 +294,7 @@ pub fn catalogs(catalog: &[u8]) {
         checkpoint: None,
         incarnations: Vec::new(),
         catalog: catalog.to_vec(),
+        kept: KeptLog::default(),
     };
     manifest.write::<Native>(&disk).expect("written");
     check(&Files::from([(MANIFEST_NAME.to_owned(), disk.contents(MANIFEST_NAME).expect("there"))]));
