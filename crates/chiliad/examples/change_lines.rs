@@ -16,7 +16,9 @@ use std::time::Duration;
 /// Why lines are not written.
 #[derive(Debug)]
 pub enum Failure {
+    /// Of the database.
     Database(Error),
+    /// Of the file.
     File(io::Error),
     /// The file's last line has no position.
     NotOurs,
