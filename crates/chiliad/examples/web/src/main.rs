@@ -1,7 +1,7 @@
 //! A web service that keeps notes in a directory.
 //!
 //! ```text
-//! cargo run --manifest-path examples/web/Cargo.toml -- notes 127.0.0.1:8080
+//! cargo run --manifest-path crates/chiliad/examples/web/Cargo.toml -- notes 127.0.0.1:8080
 //! curl -d 'buy milk' 127.0.0.1:8080/notes        # {"id":1}
 //! curl 127.0.0.1:8080/notes/1                    # {"id":1,"text":"buy milk","reads":1}
 //! curl '127.0.0.1:8080/notes?limit=10'           # the newest
