@@ -14,7 +14,7 @@ use crate::codec::Decoder;
 use crate::error::Result;
 use crate::marks::LogEnd;
 use crate::names::SegmentId;
-use crate::shared::Retired;
+use crate::retired::Retired;
 
 /// An incarnation that is over, of which log is kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -62,6 +62,7 @@ impl KeptLog {
         limit: u64,
         bytes: impl Fn(SegmentId) -> Result<u64>,
     ) -> Result<Vec<SegmentId>> {
+        debug_assert!(self.segments.is_sorted_by_key(|it| it.id), "each was put in its place");
         // By epoch and not by writer: all changes after those that are dropped are kept.
         let mut newest_first = self.segments.clone();
         newest_first.sort_by_key(|it| (it.id.incarnation, it.newest_epoch, it.id.sequence));
@@ -89,6 +90,7 @@ impl KeptLog {
             self.segments.iter().any(|it| it.id.incarnation == ended.incarnation)
         };
         self.ended.retain(known);
+        debug_assert!(self.ended.is_sorted_by_key(|it| it.incarnation), "the order stays");
     }
 
     pub(crate) fn encode(&self, body: &mut Vec<u8>) {

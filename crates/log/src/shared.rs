@@ -15,7 +15,8 @@ use crate::faults;
 use crate::feed::Readable;
 use crate::kept::KeptLog;
 use crate::marks::LogEnd;
-use crate::names::{Name, SegmentId};
+use crate::names::Name;
+use crate::retired::Retired;
 use crate::segment::{self, Spares};
 use chiliad_machine::disk::{Access, Disk};
 use chiliad_machine::{Latch, Machine, Ordering, Shared, Word, WorkerId};
@@ -44,15 +45,6 @@ impl Default for LogOptions {
 /// Bytes of the first spares: with two of them and the rest of its files a database of a few rows takes less than half a
 /// mebibyte. Ten doublings lead from here to segments of the usual size.
 const SPARE_BYTES: u64 = 128 << 10;
-
-/// A segment that no checkpoint newer than its content needs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Retired {
-    /// Which.
-    pub id: SegmentId,
-    /// The newest epoch of a transaction in it.
-    pub newest_epoch: u64,
-}
 
 /// One writer's part.
 pub(crate) struct Lane<M: Machine> {

@@ -1,6 +1,6 @@
 //! The files of one writer, one after the other.
 
-use super::Readable;
+use super::readable::Readable;
 use crate::entry::{self, Transaction};
 use crate::error::{LogError, Result};
 use crate::frame::Kind;

@@ -82,7 +82,9 @@ fn check_key(of: &ColumnType, bytes: &[u8]) {
     let Ok(cell) = value.encode_cell(of) else { return };
     let mut again = Vec::new();
     // Of an option in an option the inner one is lost.
-    if write_key(of, cell.as_deref(), &mut again).is_ok() && !of.to_string().contains("option(option(") {
+    if write_key(of, cell.as_deref(), &mut again).is_ok()
+        && !of.to_string().contains("option(option(")
+    {
         assert_eq!(again, bytes[..bytes.len() - rest], "{of}: {value:?}");
     }
 }
