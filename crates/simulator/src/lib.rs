@@ -107,7 +107,7 @@ pub use outcome::{
 };
 pub use region::NoMemory;
 pub use run::{Run, trace_freeing};
-pub use shared_log::{FaultyLog, LogCounters, LogFaults};
+pub use shared_log::{FaultyLog, LogCounters, LogFaults, LogLooks};
 pub use swarm::{
     Aborts, Begun, Canary, Cause, CommitEntry, Hardware, Passed, Place, SetKind, TASK_FAULTS,
     TaskCounts, TaskOptions, TaskVerdict,

@@ -3,7 +3,7 @@
 use super::broken;
 use super::common::{Common, Place, sleep};
 use super::incarnation;
-use super::plan::{Act, Break};
+use super::plan::Act;
 use super::witness;
 use chiliad_machine::{Machine, Ticks};
 use chiliad_simulator::{LogFaults, Sim, crash, pause, spawn_during, stopping};
@@ -13,10 +13,8 @@ use std::rc::Rc;
 /// How often it is looked whether all have done.
 const LOOK: Ticks = 100;
 
-/// How long it may take, once the world is healed, until it is noticed that the log broke its promises: until somebody has
-/// met what another one says, or each has looked at the log a few times.
-const PATIENCE: Ticks = 100_000;
-const PATIENCE_OF_EACH: Ticks = 400_000;
+/// How long servers are waited for that do not look at the broken log, or read what the witness says.
+const PATIENCE: Ticks = 400_000;
 
 /// Something to be done at a time.
 #[derive(Clone, Copy)]
@@ -61,31 +59,53 @@ pub(super) fn run(common: &Rc<Common>) {
         }
     }
     common.log.set_faults(LogFaults::default());
-    let breaks = common.plan.breaks();
-    if breaks.is_some_and(Break::has_witness) {
-        let (others, host) = (Rc::clone(common), Common::host(common.plan.servers));
-        spawn_during(host, "witness", move || witness::run(&others));
-    }
     // The world is healed: all get on.
-    let is_of_each = breaks.is_some_and(|how| !how.has_witness());
-    let patience = Sim::now() + if is_of_each { PATIENCE_OF_EACH } else { PATIENCE };
+    if common.is_broken.get() {
+        await_notice(common, &mut agenda);
+        common.is_over.set(true);
+        give_up(common);
+        return;
+    }
     while !is_done(common) && !stopping() {
-        if common.is_broken.get() && Sim::now() > patience {
-            break;
-        }
-        start_those_left_behind(common, &mut agenda);
-        while let Some((_, deed)) = agenda.deeds.pop_first() {
-            perform(common, deed, &mut agenda);
-        }
-        sleep(LOOK);
+        go_on(common, &mut agenda);
     }
     common.is_over.set(true);
-    if common.is_broken.get() {
-        // Until all have looked once more.
-        sleep(2 * common.plan.tick);
-        give_up(common);
-    } else {
-        close(common);
+    close(common);
+}
+
+/// Does what is to be done by now, and lets some time pass.
+fn go_on(common: &Rc<Common>, agenda: &mut Agenda) {
+    start_those_left_behind(common, agenda);
+    while let Some((_, deed)) = agenda.deeds.pop_first() {
+        perform(common, deed, agenda);
+    }
+    sleep(LOOK);
+}
+
+/// Waits until all servers have looked at the broken log, and somebody has noticed, or all that go on have read what a
+/// witness says.
+fn await_notice(common: &Rc<Common>, agenda: &mut Agenda) {
+    let servers = 0..common.plan.servers;
+    let looks = |server: usize| common.log.looks(server as u32).begun;
+    let before: Vec<u64> = servers.clone().map(looks).collect();
+    let tells_itself = common.plan.breaks().is_some_and(|how| !how.has_witness());
+    let mut has_witness = false;
+    let patience = Sim::now() + PATIENCE;
+    while !stopping() && Sim::now() < patience && common.verdicts.borrow().is_empty() {
+        let settled = |server| broken::is_settled(common, server, before[server]);
+        let are_settled = servers.clone().all(settled);
+        let goes_on = |place: &&Place| place.is_up.get() && !place.has_failed.get();
+        let mut going_on = common.places.iter().filter(goes_on);
+        let is_heard = has_witness && going_on.all(|place| broken::has_heard(common, place));
+        if are_settled && (common.is_noticed.get() || is_heard) {
+            break;
+        }
+        if !has_witness && (are_settled || !tells_itself) {
+            has_witness = true;
+            let (others, host) = (Rc::clone(common), Common::host(common.plan.servers));
+            spawn_during(host, "witness", move || witness::run(&others));
+        }
+        go_on(common, agenda);
     }
 }
 
@@ -106,30 +126,15 @@ fn close(common: &Common) {
 fn give_up(common: &Common) {
     common.is_given_up.set(true);
     (0..=common.plan.servers).for_each(|server| crash(Common::host(server)));
-    let heads: Vec<_> = common.places.iter().map(|place| place.head.get()).collect();
-    let differ = |one: &(u64, u64)| heads.iter().any(|it| it.0 == one.0 && it.1 != one.1);
-    let mut verdicts = common.verdicts.borrow_mut();
-    if !common.is_noticed.get() && heads.iter().any(differ) {
-        verdicts.add("digest differs", || format!("unnoticed: {heads:x?}"));
-    }
-    let mut must = common.must_notice.borrow_mut();
-    must.retain(|server| !broken::is_trimmed(common, &common.places[*server]));
-    if !must.is_empty() {
-        let (how, has) = (common.plan.breaks(), common.log.extent());
-        let next: Vec<_> = common.places.iter().map(|place| place.next.get()).collect();
-        verdicts.add("unnoticed", || {
-            format!(
-                "{how:?}: servers {must:?} go on; the log has {has:?}, they have read to {next:?}"
-            )
-        });
-    }
+    (0..common.plan.servers).for_each(|server| broken::judge_looks(common, server));
+    broken::judge_heads(common);
 }
 
 fn is_done(common: &Common) -> bool {
-    let have_noticed = common.must_notice.borrow().is_empty();
     let is_idle = |place: &Place| place.busy.get() == 0 && !place.is_left_behind.get();
     !common.verdicts.borrow().is_empty()
-        || have_noticed && (common.is_noticed.get() || common.places.iter().all(is_idle))
+        || common.is_noticed.get()
+        || common.places.iter().all(is_idle)
 }
 
 fn perform(common: &Rc<Common>, deed: Deed, agenda: &mut Agenda) {
@@ -164,14 +169,14 @@ fn perform(common: &Rc<Common>, deed: Deed, agenda: &mut Agenda) {
 fn stop(common: &Common, server: usize, power: bool) {
     let place = &common.places[server];
     crash(Common::host(server));
+    broken::judge_looks(common, server);
     common.log.crash_server(server as u32);
     common.at_work.borrow_mut().retain(|(other, _)| *other != server);
     place.incarnation.set(place.incarnation.get() + 1);
     place.busy.set(0);
     place.is_up.set(false);
-    place.progress.borrow_mut().clear();
+    place.has_failed.set(false);
     place.is_left_behind.set(false);
-    common.must_notice.borrow_mut().remove(&server);
     let before = place.disk.borrow().clone();
     let seed = common.plan.config.seed.wrapping_add(place.incarnation.get().into());
     let after = if power { before.crash(seed) } else { before.kill() };

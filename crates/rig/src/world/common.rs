@@ -39,8 +39,8 @@ pub(super) struct Place {
     /// Its label and digest, and the position after what it has read, as of its last look at the log.
     pub head: Cell<(u64, u64)>,
     pub next: Cell<Position>,
-    /// That position as time went by, since it has joined.
-    pub progress: RefCell<Vec<(Ticks, Position)>>,
+    /// It goes no further, whatever the reason is.
+    pub has_failed: Cell<bool>,
     /// Its clients that are at work, and one while it is joining.
     pub busy: Cell<usize>,
     /// Transactions that each client has still to run.
@@ -50,12 +50,6 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The position after what it had read at a time.
-    pub fn read_by(&self, time: Ticks) -> Position {
-        let progress = self.progress.borrow();
-        progress.iter().rev().find(|(at, _)| *at <= time).map_or(0, |(_, next)| *next)
-    }
-
     /// The server, which has joined.
     pub fn server(&self) -> Hyder<Sim> {
         let hyder = self.hyder.borrow();
@@ -77,12 +71,10 @@ pub(super) struct Common {
     pub at_work: RefCell<BTreeSet<(usize, String)>>,
     /// The log has broken a promise.
     pub is_broken: Cell<bool>,
-    /// When it did, if the log kept its identity: then looks compare records alone.
-    pub broken_at: Cell<Option<Ticks>>,
     /// A server has noticed.
     pub is_noticed: Cell<bool>,
-    /// Those that must, and have not yet.
-    pub must_notice: RefCell<BTreeSet<usize>>,
+    /// The label that the witness has told at least, and the position after the record by which it did.
+    pub witnessed: Cell<Option<(u64, Position)>>,
     /// The world was ended, since the log broke its promises.
     pub is_given_up: Cell<bool>,
     /// Nobody makes checkpoints any more.
@@ -101,7 +93,7 @@ impl Common {
     pub fn complain(&self, server: usize, doing: &str, error: &Error) {
         if self.is_broken.get() {
             // What else goes wrong then is the log's doing: a server may have begun with what is left of it.
-            self.notices(server, error);
+            self.notices(error);
             return;
         }
         let name = match error {
@@ -113,14 +105,13 @@ impl Common {
     }
 
     /// Notes that a server has noticed that the log broke its promises, if it has failed by that.
-    fn notices(&self, server: usize, error: &Error) {
+    fn notices(&self, error: &Error) {
         Sim::mark(match error {
             Error::Diverged { .. } => "servers noticed that they differ",
             Error::LogRefused { .. } => "broken log refused",
             _ => return,
         });
         self.is_noticed.set(true);
-        self.must_notice.borrow_mut().remove(&server);
     }
 
     /// Notes that a server has failed because the log was trimmed beyond what it had read, or was full, if that is why.

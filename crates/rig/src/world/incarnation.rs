@@ -179,17 +179,16 @@ fn background(common: &Rc<Common>, server: usize) -> Vec<Core> {
         while !common.is_closing.get() && !stopping() {
             Sim::park_until(Sim::now() + common.plan.tick);
             hyder.tick();
-            let (place, next) = (&common.places[server], hyder.position());
-            place.head.set(hyder.digest());
-            place.next.set(next);
-            // Before the borrow: others run meanwhile.
-            let now = Sim::now();
-            place.progress.borrow_mut().push((now, next));
-            if let Some(error) = hyder.log_failure()
-                && !common.was_left_behind(server, &error)
-            {
-                common.complain(server, "its failure", &error);
+            let (place, next, head) = (&common.places[server], hyder.position(), hyder.digest());
+            if let Some(error) = hyder.log_failure() {
+                place.has_failed.set(true);
+                if !common.was_left_behind(server, &error) {
+                    common.complain(server, "its failure", &error);
+                }
             }
+            // Last: whoever sees these knows whether the server has failed by what it has read.
+            place.head.set(head);
+            place.next.set(next);
         }
     };
     daemons.push((format!("ticks {server}"), Box::new(body)));

@@ -24,10 +24,14 @@ pub(super) fn run(common: &Common) {
 
 fn append(common: &Common, server: usize) -> Result<()> {
     let none = RefCell::new(FaultyDisk::new(common.plan.config.seed, DiskFaults::default()));
-    let mut session = incarnation::join_somehow(common, server, &none)?.session()?;
+    let hyder = incarnation::join_somehow(common, server, &none)?;
+    let mut session = hyder.session()?;
     while !common.is_over.get() && !common.is_noticed.get() && !stopping() {
         let newest = Intent { newest: true, ..Intent::read_only() };
+        // Its record says this label, or a later one.
+        let (label, _) = hyder.digest();
         Running::begin(&mut *session, &newest)?.commit()?;
+        common.witnessed.set(Some((label, hyder.position())));
         sleep(NAP);
     }
     Ok(())

@@ -10,15 +10,17 @@
 //! - A server that crashes ([`FaultyLog::crash_server`]) leaves handles that can do nothing any more: what still holds
 //!   one, a discarded core for instance, appends nothing.
 //!
-//! From the bottom up: `faults`, `records`, `state` (all of it), `server` (a handle). When others run says `device`,
+//! From the bottom up: `faults`, `records`, `shown` (what servers have seen), `state` (all of it), `server` (a handle). When others run says `device`,
 //! for disks too.
 
 mod faults;
 mod records;
 mod server;
+mod shown;
 mod state;
 
 pub use faults::{LogCounters, LogFaults};
+pub use shown::LogLooks;
 
 use chiliad_machine::shared_log::{Position, SharedLog};
 use server::ServerLog;
@@ -64,10 +66,10 @@ impl FaultyLog {
         Self { seed: self.seed, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// The log as a server has it, until that crashes.
+    /// The log as a server has it, until that crashes. What the server was shown before counts no more.
     #[must_use]
     pub fn server(&self, server: u32) -> Arc<dyn SharedLog> {
-        let incarnation = lock(&self.state).link(server).incarnation;
+        let incarnation = lock(&self.state).hand_out(server);
         Arc::new(ServerLog {
             state: Arc::clone(&self.state),
             caller: Caller { server, incarnation },
@@ -155,6 +157,12 @@ impl FaultyLog {
     #[must_use]
     pub fn counters(&self) -> LogCounters {
         lock(&self.state).counters
+    }
+
+    /// What a server was shown as it looked, by the last handle that was made for it.
+    #[must_use]
+    pub fn looks(&self, server: u32) -> LogLooks {
+        lock(&self.state).looks(server)
     }
 
     /// The first position and the one after the last, without faults.

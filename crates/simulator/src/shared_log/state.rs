@@ -2,6 +2,7 @@
 
 use super::faults::{LogCounters, LogFaults};
 use super::records::{Placed, Record, Records};
+use super::shown::{LogLooks, Shown};
 use crate::device::caller;
 use crate::random::{Generator, Stream};
 use chiliad_machine::WorkerId;
@@ -55,6 +56,7 @@ pub(super) struct LogState {
     pub(super) identity: u128,
     pub(super) records: Records,
     links: BTreeMap<u32, Link>,
+    shown: BTreeMap<u32, Shown>,
     flights: BTreeMap<u64, Flight>,
     flights_begun: u64,
     /// Records to come, each with the call before which it does.
@@ -76,6 +78,7 @@ impl LogState {
             identity: identity(&mut random),
             records: Records::new(),
             links: BTreeMap::new(),
+            shown: BTreeMap::new(),
             flights: BTreeMap::new(),
             flights_begun: 0,
             late: Vec::new(),
@@ -97,6 +100,21 @@ impl LogState {
 
     pub(super) fn link(&mut self, server: u32) -> &mut Link {
         self.links.entry(server).or_default()
+    }
+
+    /// A server is handed the log; returns its incarnation.
+    pub(super) fn hand_out(&mut self, server: u32) -> u64 {
+        self.shown.insert(server, Shown::default());
+        self.link(server).incarnation
+    }
+
+    /// What a server was shown as it looked.
+    pub(super) fn looks(&self, server: u32) -> LogLooks {
+        self.shown.get(&server).map_or_else(LogLooks::default, Shown::looks)
+    }
+
+    fn shown(&mut self, caller: Caller) -> &mut Shown {
+        self.shown.entry(caller.server).or_default()
     }
 
     /// Whether something of which one in so many happens does so now.
@@ -335,6 +353,7 @@ impl LogState {
             self.counters.short_reads += 1;
             found.truncate(self.random.below(found.len() as u64) as usize);
         }
+        self.shown(caller).records(&found);
         Ok(found)
     }
 
@@ -347,6 +366,7 @@ impl LogState {
             self.counters.stale_bounds += 1;
             end = start + self.random.below(end - start);
         }
+        self.shown(caller).bounds(&(start..end));
         Ok(start..end)
     }
 
@@ -354,7 +374,9 @@ impl LogState {
         if self.arrive(caller)?.reads_cut {
             return self.refuse_cut_off(caller);
         }
-        Ok(self.identity)
+        let identity = self.identity;
+        self.shown(caller).identity(identity);
+        Ok(identity)
     }
 
     pub(super) fn trim(
