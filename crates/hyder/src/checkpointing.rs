@@ -89,8 +89,12 @@ impl<M: Machine> Server<M> {
         if !labels.is_empty() {
             self.tell(&summary)?;
         }
+        let before = self.checkpointing.goes_on_at(summary.position);
         if labels.len() > 1 {
-            self.trim(oldest_position::<M>(place, &labels).unwrap_or(summary.position))?;
+            let oldest = oldest_position::<M>(place, &labels).unwrap_or(summary.position);
+            // Those of servers that share a place may follow each other at once; a server that is a little behind would
+            // be left there.
+            self.trim(oldest.min(before))?;
         }
         let number = u32::try_from(label).unwrap_or(u32::MAX);
         let info =

@@ -60,7 +60,8 @@ const JOIN_PATIENCE: Duration = Duration::from_millis(100);
 const ROUNDS_MAX: usize = 4;
 
 impl<M: Machine> Server<M> {
-    /// Begins with the newest checkpoint on `disk`, reads the log to its end and joins those that share it.
+    /// Begins with the newest checkpoint on `disk`, reads the log to its end and joins those that share it. Where others
+    /// trim the log meanwhile, it begins again with the newer checkpoint that they have made.
     ///
     /// # Errors
     /// Those of the log and of the disk; [`Error::LogRefused`]; [`Error::InvalidOption`]; [`Error::OutOfMemory`].
@@ -73,17 +74,37 @@ impl<M: Machine> Server<M> {
             let what = "group: intentions that share their fate would make servers differ; accepted: off, exact";
             return Err(Error::InvalidOption(what.into()));
         }
+        let checkpoints = disk.map(Checkpoints::new);
+        let newest = || -> Result<Option<u64>> {
+            let labels = checkpoints.as_ref().map_or(Ok(Vec::new()), Checkpoints::labels)?;
+            Ok(labels.first().copied())
+        };
+        loop {
+            let before = newest()?;
+            match Self::open_once(Arc::clone(&log), checkpoints.clone(), options.clone()) {
+                Err(Error::LogFailed(_) | Error::LogRefused { .. })
+                    if newest().is_ok_and(|now| now > before) => {}
+                opened => return opened,
+            }
+        }
+    }
+
+    /// Joins with what is there now.
+    fn open_once(
+        log: Arc<dyn SharedLog>,
+        checkpoints: Option<Checkpoints>,
+        options: ServerOptions,
+    ) -> Result<SharedServer<M>> {
         let heap = Heap::new(options.memory_bytes_max);
         let own = LocalHeap::new(&heap).ok_or(Error::NO_SLOT)?;
-        let checkpoints = disk.map(Checkpoints::new);
-        let opened = Roller::open(Arc::clone(&log), own, checkpoints.as_ref(), &options);
-        let mut roller = opened?;
+        let mut roller = Roller::open(Arc::clone(&log), own, checkpoints.as_ref(), &options)?;
+        let position = roller.front.next();
         let mut appender = Box::new(Appender::new(Arc::clone(&log)));
         let head = roller.last.head();
         let began = (roller.last.state()?, roller.last.catalog.clone());
         let server = Arc::new(Shared::new(Self {
-            desk: Desk::new(options, heap, log, roller.front.next(), head, began),
-            checkpointing: Checkpointing::new(checkpoints, head.label),
+            desk: Desk::new(options, heap, log, position, head, began),
+            checkpointing: Checkpointing::new(checkpoints, head.label, position),
             appends: M::Word::new(0),
             appending: M::Word::new(0),
             rolling: M::Word::new(0),
