@@ -352,6 +352,34 @@ fn a_server_that_was_left_behind_begins_with_a_checkpoint() {
     assert_eq!(again.fingerprint(), db.fingerprint());
 }
 
+/// Others make checkpoints and trim the log at any moment of a join: the server begins with theirs then.
+#[test]
+fn a_server_joins_while_the_log_is_trimmed() {
+    for call in 1..=8 {
+        let place = Place::new();
+        let options = Options::default().checkpoints(&*place.0);
+        let log = Arc::new(MemoryLog::new());
+        let db = Arc::new(Database::join_log(log.clone(), options.clone()).expect("a server"));
+        declare(&db);
+        change(&db, &mut Rows::new(), 0);
+        db.checkpoint().expect("a checkpoint");
+        let (calls, others) = (AtomicU64::new(0), Arc::clone(&db));
+        let gated = GatedLog::new(log.clone(), move |_| {
+            if calls.fetch_add(1, Ordering::SeqCst) + 1 == call {
+                for round in 1..4 {
+                    change(&others, &mut Rows::new(), round);
+                    others.checkpoint().expect("a checkpoint");
+                }
+            }
+            Ok(())
+        });
+        let first = log.bounds().expect("bounds").start;
+        let joined = Database::join_log(gated, options).expect("a server");
+        assert_eq!(rows(&joined), rows(&db), "trimmed before call {call}");
+        assert!(log.bounds().expect("bounds").start > first, "the log is trimmed");
+    }
+}
+
 #[test]
 fn a_database_is_dropped_while_its_log_is_cut_off() {
     let place = Place::new();
