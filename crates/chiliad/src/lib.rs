@@ -89,6 +89,7 @@ mod declare;
 pub mod directory;
 mod engine;
 mod error;
+mod expiry;
 mod find;
 mod form;
 #[cfg(doctest)]
@@ -148,6 +149,7 @@ pub use backoff::Backoff;
 pub use cancel::Cancel;
 pub use column::Typed;
 pub use database::Database;
+pub use expiry::Clock;
 pub use find::Find;
 pub use key::{Desc, Key, Lookup, Part, PartOf, Prefix};
 pub use key_range::KeyRange;
