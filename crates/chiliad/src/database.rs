@@ -99,11 +99,23 @@ impl Database {
         joined: Option<JoinedThreads>,
     ) -> Result<Self> {
         let slots = Arc::<Slots>::default();
+        // Relaxed: only that each gets another number matters.
+        let database = OPENED.fetch_add(1, Ordering::Relaxed);
+        #[cfg(feature = "metrics")]
+        let publisher = crate::watch::Publisher::new(database);
+        let ticker = Ticker::start(
+            engine.clone(),
+            Arc::clone(&slots),
+            options.epoch,
+            #[cfg(feature = "metrics")]
+            publisher.clone(),
+        )?;
         let rules = Arc::new(Rules {
             workers: Arc::<Slots>::downgrade(&slots),
             engine: engine.clone(),
-            // Relaxed: only that each gets another number matters.
-            database: OPENED.fetch_add(1, Ordering::Relaxed),
+            #[cfg(feature = "metrics")]
+            publisher,
+            database,
             backoff: options.backoff.policy(),
             acks: persistent.as_ref().and_then(|persistent| persistent.acks.clone()),
             durability: options.durability,
@@ -119,7 +131,7 @@ impl Database {
         let shared = Shared {
             async_threads: AsyncThreads::new(threads, &slots, &rules, &sessions, &schemas),
             sweeper,
-            ticker: Some(Ticker::start(engine.clone(), Arc::clone(&slots), options.epoch)?),
+            ticker: Some(ticker),
             slots,
             sessions,
             declared: Mutex::new(engine.tables().into_iter().collect()),

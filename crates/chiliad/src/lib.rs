@@ -135,6 +135,7 @@ mod until;
 mod upkeep;
 mod values;
 mod walk;
+mod watch;
 mod worker;
 
 /// Logs that several servers share: what [`Database::join`] opens, and what an application may bring.

@@ -202,7 +202,15 @@ impl Session {
     ) -> Held<T, E> {
         let (limit, outer) = (plan.limit(), nest::outer(rules.database));
         let futile = Aborts::default();
-        retry(Run { session: self, rules, plan, limit, outer, reliefs: 0, futile, body })
+        #[cfg(feature = "metrics")]
+        let latency = crate::watch::LatencyOf::begin();
+        let held =
+            retry(Run { session: self, rules, plan, limit, outer, reliefs: 0, futile, body });
+        #[cfg(feature = "metrics")]
+        if held.result.is_ok() {
+            latency.committed(&rules.publisher);
+        }
+        held
     }
 
     /// Runs a transaction, with the result held back as the database is told to.
