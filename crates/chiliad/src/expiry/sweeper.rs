@@ -3,7 +3,8 @@
 //! It looks at a piece of a table and rests; after all tables it rests for longer. A piece with nothing to remove is
 //! rolled back. Where others are in its way it leaves the piece for the next round.
 
-use super::{Clock, Expiring};
+use super::clock::Clock;
+use super::expiring::Expiring;
 use crate::engine::{Engine, EngineSession};
 use crate::form::Schemas;
 use crate::owned_thread::OwnedThread;

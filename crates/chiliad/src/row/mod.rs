@@ -4,6 +4,7 @@
 //! when the program is compiled, so one column is read or changed without decoding the others ([`Field`]).
 
 mod composite;
+mod expiry;
 mod field;
 mod numbers;
 mod places;
@@ -12,10 +13,10 @@ mod text;
 mod times;
 mod whole;
 
-pub use crate::expiry::{Expires, Expiry};
 pub use chiliad_api::row::{
     BadRow, BadValue, Fields, Member, SchemaChange, SchemaError, Value, ValueSource, Variant,
 };
+pub use expiry::{Expires, Expiry};
 pub use field::Field;
 pub use places::{BodyReader, BodyWriter, ColumnShape, Places};
 pub use stored::{Stored, sum_bytes};

@@ -1,7 +1,7 @@
 //! Metrics: gauges and counters that are read off the database's statistics, and two histograms of times.
 
+use crate::Stats;
 use crate::engine::Engine;
-use crate::{Database, Stats};
 use metrics::{Histogram, counter, gauge, histogram};
 use std::time::Instant;
 
@@ -97,12 +97,4 @@ impl Publisher {
 fn oldest_snapshot(stats: &Stats) -> u64 {
     let read = stats.holds.iter().map(|hold| hold.snapshot).filter(|&snapshot| snapshot > 0);
     read.min().map_or(0, |oldest| stats.epoch.saturating_sub(oldest))
-}
-
-impl Database {
-    /// Tells the recorder of the crate [`metrics`](https://docs.rs/metrics) how the database is; with the feature
-    /// `metrics`. A thread of the database does the same once a second.
-    pub fn publish_metrics(&self) {
-        self.shared.rules.publisher.publish(&self.shared.engine);
-    }
 }

@@ -3,6 +3,8 @@
 
 #[cfg(feature = "metrics")]
 mod metrics;
+#[cfg(feature = "metrics")]
+mod publish;
 
 #[cfg(feature = "metrics")]
 pub(crate) use metrics::{LatencyOf, Publisher};
