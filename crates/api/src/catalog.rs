@@ -9,12 +9,13 @@
 //!   u32 count of secondary indexes, each:
 //!     u32 number of its table | name | u8 flag: 1 if unique | u32 count of parts, each:
 //!       u8 source (0 value, 1 key) | u32 offset | u32 length | u8 type | u8 1 if descending
-//!   u8 columns: 0 none (bytes under bytes), 1 they follow, 2 unknown, 3 a schema follows
+//!   u8 columns: 0 none (bytes under bytes), 1 they follow, 2 unknown, 3 a schema follows, 4 one of rows that expire
 //!   if they follow, of the key and then of the row: u32 count of columns, each: name | type
 //!   a schema: u32 count of columns of the key, each: name | type
 //!     u32 the next column number | u32 count of versions, ascending, each:
 //!       u16 version | u32 count of columns, each:
 //!         u32 number | name | type | u8 1 if it has a default, which then follows: u32 length | bytes
+//!     of rows that expire: u32 number of the column that says when
 //! ```
 //!
 //! The parts of an index are bytes at fixed places, as above, or columns: then the flag of the index is 2 for an index
@@ -245,8 +246,10 @@ fn put_layout(out: &mut Vec<u8>, layout: &TableLayout) {
         TableLayout::Columns(layout) => layout,
         TableLayout::Unknown => return out.push(2),
         TableLayout::Schema(schema) => {
-            out.push(3);
-            return put_schema(out, schema);
+            out.push(if schema.expires.is_some() { 4 } else { 3 });
+            put_schema(out, schema);
+            schema.expires.iter().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
+            return;
         }
     };
     out.push(1);
@@ -288,6 +291,11 @@ fn take_layout(from: &mut Decoder<'_>) -> Option<TableLayout> {
         }
         2 => Some(TableLayout::Unknown),
         3 => Some(TableLayout::Schema(Arc::new(take_schema(from)?))),
+        4 => {
+            let schema = take_schema(from)?;
+            let expires = Some(from.u32()?);
+            Some(TableLayout::Schema(Arc::new(TableSchema { expires, ..schema })))
+        }
         _ => None,
     }
 }
@@ -308,7 +316,8 @@ fn take_schema(from: &mut Decoder<'_>) -> Option<TableSchema> {
         }
         versions.push((version, Schema::new(columns).ok()?));
     }
-    Some(TableSchema { key, rows: History::from_parts(versions, next_column).ok()? })
+    let rows = History::from_parts(versions, next_column).ok()?;
+    Some(TableSchema { key, rows, expires: None })
 }
 
 fn take_columns(from: &mut Decoder<'_>) -> Option<Vec<Column>> {
@@ -424,7 +433,7 @@ mod tests {
         rows.change(&[add]).expect("a change");
         rows.change(&[SchemaChange::Drop { name: "name".into() }]).expect("a change");
         let key = vec![Column::new("id", parsed("u64"))];
-        TableSchema { key, rows }
+        TableSchema { key, rows, expires: Some(1) }
     }
 
     #[test]

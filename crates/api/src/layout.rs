@@ -32,6 +32,8 @@ pub struct TableSchema {
     pub key: Vec<Column>,
     /// Of the rows, in all versions.
     pub rows: History,
+    /// The number of the column that says until when a row is there, if there is one.
+    pub expires: Option<u32>,
 }
 
 /// The columns of a table, as far as the catalog knows them.

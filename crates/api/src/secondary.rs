@@ -236,7 +236,7 @@ mod tests {
             default: Some(Value::Unsigned(7)),
         };
         rows.change(&[add]).expect("a change");
-        let schema = Arc::new(TableSchema { key: vec![], rows });
+        let schema = Arc::new(TableSchema { key: vec![], rows, expires: None });
         let spec = SecondarySpec {
             name: "by_age".into(),
             parts: IndexParts::Columns(vec![

@@ -221,6 +221,12 @@ pub trait Store<M: Machine> {
         0
     }
 
+    /// Whether a table is being made by a migration that is not in force yet.
+    fn is_hidden(&self, table: TableId) -> bool {
+        let _ = table;
+        false
+    }
+
     /// The next epoch with changes behind those that `reader` was given; `None`: nothing more is durable yet.
     ///
     /// # Errors

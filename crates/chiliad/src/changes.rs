@@ -49,6 +49,10 @@
 //! in common the order says nothing: which of them had read what the other wrote is not in the log.
 //! [`Change::is_last_of_epoch`] tells where a copy is a state that was.
 //!
+//! A migration that rewrites a table makes another one of its name: followers are given its rows as they are loaded into that,
+//! and [`Change::table_id`] tells the two apart. While the migration runs they wait where its first row is, until it is in
+//! force or given up.
+//!
 //! **How far back.** Recovery needs the log since the last checkpoint, and [`Options::change_log_bytes`] bytes more are kept for
 //! followers. Who is further behind is told by [`Error::PositionPassed`], with the oldest position that there is, and begins
 //! anew: [`Database::newest_position`] first, then a scan of the tables, then the changes from that position. Changes that
@@ -150,10 +154,20 @@ impl Changes {
     /// [`Error::PositionPassed`] when this follower was overtaken; [`Error::Data`] when the log is damaged.
     pub fn try_next(&mut self) -> Result<Option<Change>> {
         loop {
-            while let (Some(epoch), Some(place)) = (&self.epoch, self.places.next()) {
-                let (epoch, write) = (Arc::clone(epoch), epoch.at(place).write);
+            while let (Some(epoch), false) = (&self.epoch, self.places.is_empty()) {
+                let (epoch, place) = (Arc::clone(epoch), self.places.start);
+                let number = epoch.at(place).write.table;
+                // Asked first: a table that is in force by now is declared by then.
+                let is_hidden = !self.tables.contains_key(&number)
+                    && self.db.shared.engine.is_hidden(TableId(number));
+                let table = self.table(number);
+                if table.is_none() && is_hidden {
+                    self.tables.remove(&number);
+                    return Ok(None);
+                }
+                self.places.start += 1;
                 self.position = epoch.position_after(place);
-                if let Some(table) = self.table(write.table) {
+                if let Some(table) = table {
                     return Ok(Some(Change { table, epoch, place }));
                 }
             }

@@ -1,5 +1,6 @@
 //! Closing a database on purpose.
 
+use crate::watch::span;
 use crate::{Database, Error, Result};
 use std::sync::Arc;
 
@@ -36,6 +37,7 @@ impl Database {
         let Some(shared) = Arc::into_inner(self.shared) else {
             return Err(Error::InUse { handles: handles.max(1) });
         };
+        span!("chiliad.close");
         let engine = shared.engine.clone();
         drop(shared);
         match engine.log_failure() {

@@ -3,6 +3,7 @@
 use crate::asynchronous::AsyncThreads;
 use crate::cache::{Held, Own, Slots};
 use crate::engine::{self, Engine};
+use crate::expiry::Sweeper;
 use crate::form::Schemas;
 use crate::joined_threads::JoinedThreads;
 use crate::persistent::Persistent;
@@ -34,6 +35,7 @@ pub(crate) struct Shared {
     /// They end first: the transaction in hand may need all the others.
     pub(crate) async_threads: AsyncThreads,
     ticker: Option<Ticker>,
+    pub(crate) sweeper: Option<Sweeper>,
     slots: Arc<Slots>,
     sessions: Sessions,
     /// The declarations of the tables, by which they are opened again.
@@ -56,6 +58,7 @@ impl Drop for Shared {
         if let Some(persistent) = &mut self.persistent {
             persistent.wind_down();
         }
+        drop(self.sweeper.take());
         drop(self.joined.take());
         drop(self.ticker.take());
     }
@@ -96,22 +99,39 @@ impl Database {
         joined: Option<JoinedThreads>,
     ) -> Result<Self> {
         let slots = Arc::<Slots>::default();
+        // Relaxed: only that each gets another number matters.
+        let database = OPENED.fetch_add(1, Ordering::Relaxed);
+        #[cfg(feature = "metrics")]
+        let publisher = crate::watch::Publisher::new(database);
+        let ticker = Ticker::start(
+            engine.clone(),
+            Arc::clone(&slots),
+            options.epoch,
+            #[cfg(feature = "metrics")]
+            publisher.clone(),
+        )?;
         let rules = Arc::new(Rules {
             workers: Arc::<Slots>::downgrade(&slots),
             engine: engine.clone(),
-            // Relaxed: only that each gets another number matters.
-            database: OPENED.fetch_add(1, Ordering::Relaxed),
+            #[cfg(feature = "metrics")]
+            publisher,
+            database,
             backoff: options.backoff.policy(),
             acks: persistent.as_ref().and_then(|persistent| persistent.acks.clone()),
             durability: options.durability,
             all_partitions: (0..options.partitions).collect(),
             pace: Pace::new(),
         });
-        let (sessions, schemas) = (Sessions::new(options.workers_max), Schemas::default());
+        let sessions = Sessions::new(options.workers_max, &options.clock);
+        let schemas = Schemas::default();
+        let (clock, partitions) = (options.clock.clone(), options.partitions);
+        let sweeper = (!options.read_only)
+            .then(|| Sweeper::new(engine.clone(), schemas.clone(), clock, partitions));
         let threads = options.async_threads;
         let shared = Shared {
             async_threads: AsyncThreads::new(threads, &slots, &rules, &sessions, &schemas),
-            ticker: Some(Ticker::start(engine.clone(), Arc::clone(&slots), options.epoch)?),
+            sweeper,
+            ticker: Some(ticker),
             slots,
             sessions,
             declared: Mutex::new(engine.tables().into_iter().collect()),

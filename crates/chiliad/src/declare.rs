@@ -2,7 +2,8 @@
 
 use crate::form::Form;
 use crate::raw::{
-    ColumnPart, IndexParts, KeyPart, PartType, SecondarySpec, Source, TableLayout, TableSpec,
+    ColumnPart, IndexKind, IndexParts, KeyPart, PartType, SecondarySpec, Source, TableLayout,
+    TableSpec,
 };
 use crate::{Column, ColumnType, Error, Key, Layout, Result, Row};
 use chiliad_api::SchemaError;
@@ -21,7 +22,8 @@ pub(crate) fn schema<K: Key, V: Row>() -> Result<TableSchema> {
             column.default = Some(default);
         }
     }
-    Ok(TableSchema { key: K::columns(), rows: History::new(Schema::new(columns)?) })
+    let expires = V::expiry().map(|expiry| expiry.place() as u32);
+    Ok(TableSchema { key: K::columns(), rows: History::new(Schema::new(columns)?), expires })
 }
 
 /// The declaration `spec` with the columns and the indexes of such keys and rows.
@@ -73,9 +75,40 @@ pub(crate) fn grown<V: Row>(schema: &TableSchema, layout: &Layout) -> Result<Opt
 
 /// The layout of a table after these changes.
 pub(crate) fn changed(schema: &TableSchema, changes: &[SchemaChange]) -> Result<TableLayout> {
-    let TableSchema { key, mut rows } = schema.clone();
+    let TableSchema { key, mut rows, expires } = schema.clone();
     rows.change(changes)?;
-    Ok(TableLayout::Schema(Arc::new(TableSchema { key, rows })))
+    // Of a column that has been dropped nothing expires.
+    let expires = expires.filter(|&number| rows.current().place_of_number(number).is_some());
+    Ok(TableLayout::Schema(Arc::new(TableSchema { key, rows, expires })))
+}
+
+/// The layout of a table that is opened as `V`: `changed`, or what it has, with the column by which rows expire as `V`
+/// declares it; `None` where that is what it has.
+pub(crate) fn with_expiry<V: Row>(
+    had: &TableLayout,
+    changed: Option<TableLayout>,
+) -> Option<TableLayout> {
+    let layout = changed.as_ref().unwrap_or(had);
+    let TableLayout::Schema(schema) = layout else { return changed };
+    let current = schema.rows.current();
+    let column = |expiry: crate::row::Expiry| {
+        let name = V::columns().get(expiry.place())?.name.clone();
+        Some(current.columns()[current.place_of(&name)?].number)
+    };
+    let expires = V::expiry().and_then(column);
+    if expires == schema.expires {
+        return changed;
+    }
+    Some(TableLayout::Schema(Arc::new(TableSchema { expires, ..TableSchema::clone(schema) })))
+}
+
+/// Refuses rows that expire in a table that cannot be gone through.
+pub(crate) fn check_expiry<V: Row>(spec: &TableSpec) -> Result<()> {
+    if V::expiry().is_some() && spec.index == IndexKind::Hash {
+        let what = "rows that expire need an ordered table";
+        return Err(Error::InvalidOption(format!("table {}: {what}", spec.name)));
+    }
+    Ok(())
 }
 
 /// The form of the rows of a table that is opened as `layout`.

@@ -5,6 +5,7 @@ use crate::raw::{TableId, TableLayout, TableSpec};
 use crate::{Error, Result, Row};
 use chiliad_api::TableSchema;
 use chiliad_api::row::{Head, VERSION_BYTES, with_version};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -84,16 +85,32 @@ impl Form {
     /// A row of another version, or of none.
     #[cold]
     fn read_other<V: Row>(self, table: TableId, schemas: &Schemas, bytes: &[u8]) -> Result<V> {
+        V::decode(&self.body(table, schemas, bytes)?)
+    }
+
+    /// The body of a row of the handle's version that the bytes of `table` stand for.
+    pub fn body<'b>(
+        self,
+        table: TableId,
+        schemas: &Schemas,
+        bytes: &'b [u8],
+    ) -> Result<Cow<'b, [u8]>> {
+        if let (Self::Versioned(version), Some((first, body))) =
+            (self, bytes.split_first_chunk::<VERSION_BYTES>())
+            && *first == version.to_le_bytes()
+        {
+            return Ok(Cow::Borrowed(body));
+        }
         let version = match self {
             Self::Versioned(version) => version,
-            Self::Unversioned { open: false, .. } => return V::decode(bytes),
+            Self::Unversioned { open: false, .. } => return Ok(Cow::Borrowed(bytes)),
             Self::Unversioned { fixed, open: true } => {
                 let body = bytes.split_at_checked(fixed).map(|(head, tail)| {
                     let end = u32::try_from(tail.len()).unwrap_or(u32::MAX);
                     [head, &end.to_le_bytes(), tail].concat()
                 });
                 // A row too short for its fixed columns has no body: decoding an empty one reports that.
-                return V::decode(&body.unwrap_or_default());
+                return Ok(Cow::Owned(body.unwrap_or_default()));
             }
         };
         let (name, schema) = schemas.of(table)?;
@@ -101,6 +118,6 @@ impl Form {
         if schema.rows.version() != version {
             return Err(Error::SchemaChanged(name));
         }
-        V::decode(&body)
+        Ok(body)
     }
 }

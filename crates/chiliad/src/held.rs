@@ -23,7 +23,13 @@ impl<T, E: From<Error>> Held<T, E> {
 
     /// The result, as soon as it may be told.
     pub fn wait(self, rules: &Rules) -> core::result::Result<T, E> {
+        #[cfg(feature = "metrics")]
+        let latency = crate::watch::LatencyOf::begin();
         let durable = rules.hold_back(self.epoch, &self.limit);
+        #[cfg(feature = "metrics")]
+        if rules.holding().is_some() {
+            latency.durable(&rules.publisher);
+        }
         self.tell(durable)
     }
 

@@ -89,6 +89,7 @@ mod declare;
 pub mod directory;
 mod engine;
 mod error;
+mod expiry;
 mod find;
 mod form;
 #[cfg(doctest)]
@@ -134,6 +135,7 @@ mod until;
 mod upkeep;
 mod values;
 mod walk;
+mod watch;
 mod worker;
 
 /// Logs that several servers share: what [`Database::join`] opens, and what an application may bring.
@@ -148,6 +150,7 @@ pub use backoff::Backoff;
 pub use cancel::Cancel;
 pub use column::Typed;
 pub use database::Database;
+pub use expiry::Clock;
 pub use find::Find;
 pub use key::{Desc, Key, Lookup, Part, PartOf, Prefix};
 pub use key_range::KeyRange;

@@ -8,6 +8,7 @@ use crate::persistent::Persistent;
 use crate::place::{disk, make_directory};
 use crate::threads::{Show, Threads};
 use crate::until::Until;
+use crate::watch::{event, span};
 use crate::{
     Checkpointed, Database, Durability, Error, Options, Phase, Recovered, Result, RunOptions,
 };
@@ -90,6 +91,7 @@ impl Database {
             let message = "durability None in a directory: Epoch and Sync are accepted";
             return Err(Error::InvalidOption(message.into()));
         }
+        span!("chiliad.open", path = %path.as_ref().display());
         let (lock, mode) = match options.read_only {
             true => (Lock::Shared, Mode::Read),
             false => (Lock::Exclusive, Mode::Write),
@@ -102,11 +104,15 @@ impl Database {
         let disk = Arc::new(disk(path.as_ref(), lock)?);
         let readers = threads(&options, Threads::two_per_core());
         let host = Threads::showing(readers, show as Show<'_>);
-        let opened = engine::open_on(disk.clone(), mode, &options, &host);
+        let opened = {
+            span!("chiliad.recovery");
+            engine::open_on(disk.clone(), mode, &options, &host)
+        };
         let (engine, runners, recovered) = opened.inspect_err(|_| disk.leave_nothing())?;
         if let Some(made) = made {
             made.keep();
         }
+        event!(INFO, rows = recovered.rows, transactions = recovered.transactions, "recovered");
         let mut persistent = Persistent::new(recovered, disk);
         if mode == Mode::Write {
             let acks = Arc::new(Acks::new(engine.clone()));
@@ -178,6 +184,7 @@ impl Database {
     /// [`Error::Data`] when it could not be written: the one before still counts. [`Error::LogFailed`];
     /// [`Error::InvalidOption`] in memory, and without [`Options::checkpoints`]; [`Error::Canceled`].
     pub fn checkpoint(&self) -> Result<Checkpointed> {
+        span!("chiliad.checkpoint");
         self.shared.engine.checkpoint(&Threads::new(walkers(&self.shared.options)))
     }
 

@@ -1,5 +1,6 @@
 //! How a database is opened, and how a transaction is run.
 
+use crate::Clock;
 use crate::backoff::Backoff;
 use crate::threads::Threads;
 use chiliad_engine::{
@@ -115,6 +116,8 @@ pub struct Options {
     /// Threads for recovery and checkpoints; 0 for two per core in recovery, where one waits for the
     /// disk while the other replays, and one per core in checkpoints.
     pub recovery_threads: usize,
+    /// The clock by which rows expire, the system's by default; see [`Row`](crate::Row).
+    pub clock: Clock,
     /// Open a directory to look at it: nothing is changed, and nothing can be.
     pub read_only: bool,
 }
@@ -148,6 +151,7 @@ impl Default for Options {
             checkpoints: None,
             checkpoint_effort: durable.checkpoint_effort,
             recovery_threads: 0,
+            clock: Clock::system(),
             read_only: false,
         }
     }
@@ -296,6 +300,12 @@ impl Options {
     #[must_use]
     pub fn recovery_threads(self, recovery_threads: usize) -> Self {
         Self { recovery_threads, ..self }
+    }
+
+    /// Sets [`Options::clock`].
+    #[must_use]
+    pub fn clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
     }
 
     /// Sets [`Options::read_only`].

@@ -3,10 +3,12 @@
 use crate::form::{Form, Schemas};
 use crate::key::Lookup;
 use crate::raw::{Get, TableId, Transaction as _, Untyped};
-use crate::{Error, Key, Result, Row, Table};
+use crate::{Clock, Error, Key, Result, Row, Table};
 use chiliad_engine::Row as Handle;
+use core::cell::Cell;
 use core::marker::PhantomData;
 use core::ops::Deref;
+use std::time::SystemTime;
 
 /// Buffers of a worker, reused by its transactions.
 pub(crate) struct Scratch {
@@ -14,11 +16,14 @@ pub(crate) struct Scratch {
     pub value: Vec<u8>,
     /// For rows of earlier versions.
     schemas: Schemas,
+    /// By which rows expire.
+    clock: Clock,
 }
 
 impl Scratch {
-    pub fn new(schemas: &Schemas) -> Self {
-        Self { key: Vec::new(), value: Vec::new(), schemas: schemas.clone() }
+    pub fn new(schemas: &Schemas, clock: &Clock) -> Self {
+        let (schemas, clock) = (schemas.clone(), clock.clone());
+        Self { key: Vec::new(), value: Vec::new(), schemas, clock }
     }
 }
 
@@ -47,6 +52,8 @@ pub struct Reader<'w> {
     raw: Untyped<'w>,
     pub(crate) scratch: &'w mut Scratch,
     database: u64,
+    /// The time by which rows expire, once the clock was read.
+    now: Cell<Option<SystemTime>>,
 }
 
 /// A row with the handle under which the transaction holds it: change it and give it to
@@ -137,7 +144,7 @@ const GROUP: usize = 16;
 
 impl<'w> Reader<'w> {
     pub(crate) fn new(raw: Untyped<'w>, scratch: &'w mut Scratch, database: u64) -> Self {
-        Self { raw, scratch, database }
+        Self { raw, scratch, database, now: Cell::new(None) }
     }
 
     /// The untyped transaction beneath. In a snapshot its writing operations fail with
@@ -256,6 +263,7 @@ impl<'w> Reader<'w> {
             let rows = &mut rows[..group.len()];
             self.raw.get_many(&requests[..group.len()], rows)?;
             for row in rows {
+                let row = self.unless_over(table, *row)?;
                 values.push(row.map(|row| self.value(table, row)).transpose()?);
             }
         }
@@ -272,9 +280,36 @@ impl<'w> Reader<'w> {
         let id = self.table(table)?;
         self.scratch.key.clear();
         key.encode(&mut self.scratch.key);
-        match for_update {
-            true => self.raw.get_for_update(id, &self.scratch.key),
-            false => self.raw.get(id, &self.scratch.key),
+        let row = match for_update {
+            true => self.raw.get_for_update(id, &self.scratch.key)?,
+            false => self.raw.get(id, &self.scratch.key)?,
+        };
+        self.unless_over(table, row)
+    }
+
+    /// A row that was read, unless it is past its time.
+    #[inline]
+    fn unless_over<K, V>(
+        &self,
+        table: &Table<K, V>,
+        row: Option<Handle>,
+    ) -> Result<Option<Handle>> {
+        match row {
+            Some(row) if self.is_over(table, row)? => Ok(None),
+            row => Ok(row),
+        }
+    }
+
+    /// Whether a row that was read is past its time.
+    #[inline]
+    pub(crate) fn is_over<K, V>(&self, table: &Table<K, V>, row: Handle) -> Result<bool> {
+        match table.expiring {
+            None => Ok(false),
+            Some(expiring) => {
+                let now = self.now.get().unwrap_or_else(|| self.scratch.clock.now());
+                self.now.set(Some(now));
+                expiring.is_over(table.id, &self.scratch.schemas, self.raw.bytes(row)?, now)
+            }
         }
     }
 

@@ -103,7 +103,7 @@ impl Transaction<'_> {
         while let Some(piece) = pieces.read(self.raw())? {
             for at in 0..piece.len() {
                 let row = self.untyped().entries(piece)?[at].row;
-                if condemned(self, row)? {
+                if !self.is_over(table, row)? && condemned(self, row)? {
                     self.raw().remove_row(row)?;
                     removed += 1;
                 }

@@ -1,6 +1,6 @@
 //! Scans and look-ups as iterators.
 
-use crate::raw::{Scanned, Transaction as _};
+use crate::raw::{Entry, Scanned, Transaction as _};
 use crate::walk::{Pieces, Walk};
 use crate::{Error, Key, Reader, Result, Row, Table};
 use core::iter::FusedIterator;
@@ -37,6 +37,8 @@ pub struct Rows<'r, 'w, K, V> {
     /// The piece that was read last, and how many of its rows were given.
     piece: Option<Scanned>,
     given: usize,
+    /// Rows that are still wanted.
+    wanted: usize,
 }
 
 /// The rows that an iterator has not read yet.
@@ -49,13 +51,27 @@ enum Rest {
 
 impl<'r, 'w, K: Key, V: Row> Rows<'r, 'w, K, V> {
     pub(crate) fn new(walk: Walk<'r, 'w, K, V>) -> Self {
-        let (reader, table, pieces) = walk.into_pieces();
+        let (reader, table, pieces, wanted) = walk.into_pieces();
         let rest = pieces.map_or_else(Rest::Failed, Rest::Pieces);
-        Self { reader, table, rest, piece: None, given: 0 }
+        Self { reader, table, rest, piece: None, given: 0, wanted }
     }
 
     /// The next row, which is read if need be.
     fn advance(&mut self) -> Result<Option<(K, V)>> {
+        while let Some(entry) = self.next_entry()? {
+            if !self.reader.is_over(&self.table, entry.row)? {
+                self.wanted -= 1;
+                return self.reader.row(&self.table, entry.row).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next entry, past its time or not; `None`: no more is there, or wanted.
+    fn next_entry(&mut self) -> Result<Option<Entry>> {
+        if self.wanted == 0 {
+            return Ok(None);
+        }
         if self.piece.is_none_or(|piece| self.given == piece.len()) {
             self.given = 0;
             self.piece = match &mut self.rest {
@@ -67,7 +83,7 @@ impl<'r, 'w, K: Key, V: Row> Rows<'r, 'w, K, V> {
         let Some(piece) = self.piece else { return Ok(None) };
         let entry = self.reader.untyped().entries(piece)?[self.given];
         self.given += 1;
-        self.reader.row(&self.table, entry.row).map(Some)
+        Ok(Some(entry))
     }
 }
 

@@ -30,6 +30,8 @@ pub(crate) struct Rules {
     pub engine: Engine,
     /// How many transactions its threads have in flight.
     pub pace: Pace,
+    #[cfg(feature = "metrics")]
+    pub publisher: crate::watch::Publisher,
 }
 
 impl Rules {

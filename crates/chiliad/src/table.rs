@@ -1,5 +1,6 @@
 //! Handles of tables and of their secondary indexes.
 
+use crate::expiry::Expiring;
 use crate::form::Form;
 use crate::positions::Numbering;
 use crate::raw::TableId;
@@ -22,6 +23,8 @@ pub struct Table<K, V> {
     pub(crate) form: Form,
     /// The numbers of its indexes.
     pub(crate) numbering: Numbering,
+    /// How its rows expire, if they do.
+    pub(crate) expiring: Option<Expiring>,
     /// The columns of its key, for errors.
     key: fn() -> Vec<Column>,
     of: PhantomData<fn(K) -> V>,
@@ -31,8 +34,17 @@ impl<K, V> Table<K, V> {
     pub(crate) fn new(id: TableId, database: u64, form: Form, numbering: Numbering) -> Self
     where
         K: Key,
+        V: Row,
     {
-        Self { id, database, form, numbering, key: K::columns, of: PhantomData }
+        Self {
+            id,
+            database,
+            form,
+            numbering,
+            expiring: Expiring::of::<V>(form),
+            key: K::columns,
+            of: PhantomData,
+        }
     }
 
     /// The error of an operation with the key as the table has it.

@@ -1,6 +1,7 @@
 //! The tables of a database: created, opened, dropped, loaded.
 
 use crate::declare;
+use crate::form::Form;
 use crate::positions::Numbering;
 use crate::raw::{TableId, TableLayout, TableSpec, Writes};
 use crate::{Database, Error, Key, Result, Row, Table};
@@ -36,9 +37,10 @@ impl Database {
     /// As for [`Database::create_table`].
     pub fn create_table_with<K: Key, V: Row>(&self, spec: TableSpec) -> Result<Table<K, V>> {
         let spec = declare::spec::<K, V>(spec)?;
+        declare::check_expiry::<V>(&spec)?;
         let form = declare::form(&spec, &Table::<K, V>::layout())?;
         let id = self.create_table_raw(spec)?;
-        Ok(Table::new(id, self.shared.rules.database, form, Numbering::USUAL))
+        self.handle_of(id, form, Numbering::USUAL)
     }
 
     /// Creates a table for the untyped interface; see [`raw`](crate::raw).
@@ -114,12 +116,16 @@ impl Database {
         let mut spec = stored.clone();
         let adopted = match &spec.layout {
             TableLayout::Unknown => Some(TableLayout::Columns(layout.clone())),
-            TableLayout::Schema(schema) => declare::grown::<V>(schema, &layout)?,
+            TableLayout::Schema(schema) => {
+                let grown = declare::grown::<V>(schema, &layout)?;
+                declare::with_expiry::<V>(&spec.layout, grown)
+            }
             TableLayout::Columns(_) | TableLayout::Bytes => None,
         };
         if let Some(layout) = &adopted {
             spec.layout = layout.clone();
         }
+        declare::check_expiry::<V>(&spec)?;
         let form = declare::form(&spec, &layout)?;
         // Of a table whose columns are not known, it is the indexes that may differ.
         let compared = if stored.layout == TableLayout::Unknown { stored } else { &spec };
@@ -136,7 +142,7 @@ impl Database {
         }
         self.shared.schemas.keep(id, &spec);
         let numbering = self.numbering::<V>(id)?;
-        Ok(Table::new(id, self.shared.rules.database, form, numbering))
+        self.handle_of(id, form, numbering)
     }
 
     /// Which indexes of a table those of `V` are.
@@ -145,6 +151,20 @@ impl Database {
         let position = |name: &str| self.shared.engine.position_of_index(table, name);
         let positions = indexes.map(|index| position(&index.name)).collect::<Result<_>>()?;
         Ok(self.shared.schemas.positions().numbering(positions))
+    }
+
+    /// The handle of a table, which is swept from now on if its rows expire.
+    fn handle_of<K: Key, V: Row>(
+        &self,
+        id: TableId,
+        form: Form,
+        numbering: Numbering,
+    ) -> Result<Table<K, V>> {
+        let table = Table::new(id, self.shared.rules.database, form, numbering);
+        if let (Some(expiring), Some(sweeper)) = (table.expiring, &self.shared.sweeper) {
+            sweeper.sweep(id, expiring)?;
+        }
+        Ok(table)
     }
 
     /// The number and the declaration of a table, for the untyped interface.

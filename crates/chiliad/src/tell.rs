@@ -136,6 +136,8 @@ impl Transaction<'_> {
         table.form.write(row, &mut scratch.value);
         match there {
             Some(there) => raw.update(there, &scratch.value),
+            // One past its time may be there.
+            None if table.expiring.is_some() => raw.put(table.id(), &scratch.key, &scratch.value),
             None => {
                 let inserted = raw.insert(table.id(), &scratch.key, &scratch.value);
                 inserted.map_err(|error| table.tell(error))

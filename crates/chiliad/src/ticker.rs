@@ -10,6 +10,10 @@ use std::time::{Duration, Instant};
 /// A worker that has run nothing for so long is idle.
 const REST_EVERY: Duration = Duration::from_millis(40);
 
+/// How often the recorder of metrics is told how the database is.
+#[cfg(feature = "metrics")]
+const PUBLISH_EVERY: Duration = Duration::from_secs(1);
+
 /// Ends its thread when it is dropped.
 pub(crate) struct Ticker {
     stop: Arc<Stop>,
@@ -23,17 +27,30 @@ struct Stop {
 }
 
 impl Ticker {
-    pub fn start(engine: Engine, slots: Arc<Slots>, epoch: Duration) -> Result<Self> {
+    /// Advances the epochs, one after `epoch`; with the feature `metrics`, it tells how the database is.
+    pub fn start(
+        engine: Engine,
+        slots: Arc<Slots>,
+        epoch: Duration,
+        #[cfg(feature = "metrics")] publisher: crate::watch::Publisher,
+    ) -> Result<Self> {
         let stop = Arc::new(Stop::default());
         let seen = Arc::clone(&stop);
         let body = move || {
             let mut rested = Instant::now();
+            #[cfg(feature = "metrics")]
+            let mut published = Instant::now();
             while !seen.after(epoch) {
                 engine.tick();
                 if rested.elapsed() >= REST_EVERY {
                     slots.rest_idle();
                     engine.tidy();
                     rested = Instant::now();
+                }
+                #[cfg(feature = "metrics")]
+                if published.elapsed() >= PUBLISH_EVERY {
+                    publisher.publish(&engine);
+                    published = Instant::now();
                 }
             }
         };

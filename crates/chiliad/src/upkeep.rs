@@ -3,6 +3,7 @@
 use crate::engine::Engine;
 use crate::owned_thread::OwnedThread;
 use crate::threads::Threads;
+use crate::watch::span;
 use crate::{Error, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -85,6 +86,7 @@ fn checkpoint_if_due(engine: &Engine, host: &Threads<'_>, failure: &Mutex<Option
     if !engine.checkpoint_is_due() {
         return;
     }
+    span!("chiliad.checkpoint");
     let made = engine.checkpoint(host);
     if made != Err(Error::Canceled) {
         *failure.lock().unwrap_or_else(PoisonError::into_inner) = made.err();

@@ -57,31 +57,52 @@ impl<'r, 'w, K, V> Walk<'r, 'w, K, V> {
     }
 
     pub fn count(self) -> Result<usize> {
-        self.run().map(|(_, scanned)| scanned.map_or(0, Scanned::len))
+        let (reader, found) = self.run()?;
+        found.entries(reader).map(<[Entry]>::len)
     }
 
-    fn run(self) -> Result<(&'r mut Reader<'w>, Option<Scanned>)> {
+    fn run(self) -> Result<(&'r mut Reader<'w>, Found)> {
+        if self.table.expiring.is_some() {
+            return self.run_live();
+        }
         let id = self.reader.table(&self.table)?;
         if self.bounds.is_empty() || self.limit == 0 {
-            return Ok((self.reader, None));
+            return Ok((self.reader, Found::Live(Vec::new())));
         }
         let range = self.bounds.range(self.reverse, self.limit);
         let scanned = self.way.scan(self.reader.raw(), id, range)?;
-        Ok((self.reader, Some(scanned)))
+        Ok((self.reader, Found::Scanned(scanned)))
+    }
+
+    /// As [`Walk::run`], for a table of which some rows may be past their time: they do not count.
+    fn run_live(self) -> Result<(&'r mut Reader<'w>, Found)> {
+        let Self { reader, table, way, bounds, reverse, limit } = self;
+        let id = reader.table(&table)?;
+        let mut pieces = Pieces::new(id, way, bounds, reverse, usize::MAX);
+        let mut live = Vec::new();
+        while live.len() < limit
+            && let Some(piece) = pieces.read(reader.raw())?
+        {
+            for &entry in reader.untyped().entries(piece)? {
+                if live.len() < limit && !reader.is_over(&table, entry.row)? {
+                    live.push(entry);
+                }
+            }
+        }
+        Ok((reader, Found::Live(live)))
     }
 
     fn collect<T>(self, make: impl Fn(&Reader<'w>, Entry) -> Result<T>) -> Result<Vec<T>> {
-        let (reader, scanned) = self.run()?;
-        let Some(scanned) = scanned else { return Ok(Vec::new()) };
-        let entries = reader.untyped().entries(scanned)?;
-        entries.iter().map(|&entry| make(reader, entry)).collect()
+        let (reader, found) = self.run()?;
+        found.entries(reader)?.iter().map(|&entry| make(reader, entry)).collect()
     }
 
-    /// The same in pieces; an error comes with the first one.
-    pub fn into_pieces(self) -> (&'r mut Reader<'w>, Table<K, V>, Result<Pieces>) {
+    /// The same in pieces, and how many of the rows are wanted; an error comes with the first piece.
+    pub fn into_pieces(self) -> (&'r mut Reader<'w>, Table<K, V>, Result<Pieces>, usize) {
         let Self { reader, table, way, bounds, reverse, limit } = self;
         let id = reader.table(&table);
-        (reader, table, id.map(|id| Pieces::new(id, way, bounds, reverse, limit)))
+        let most = if table.expiring.is_some() { usize::MAX } else { limit };
+        (reader, table, id.map(|id| Pieces::new(id, way, bounds, reverse, most)), limit)
     }
 }
 
@@ -109,13 +130,28 @@ impl<'w, K: Key, V: Row> Walk<'_, 'w, K, V> {
 
     pub fn for_each(self, mut visit: impl FnMut(K, V) -> Result<()>) -> Result<()> {
         let table = self.table;
-        let (reader, scanned) = self.run()?;
-        let Some(scanned) = scanned else { return Ok(()) };
-        for &entry in reader.untyped().entries(scanned)? {
+        let (reader, found) = self.run()?;
+        for &entry in found.entries(reader)? {
             let (key, row) = reader.row(&table, entry.row)?;
             visit(key, row)?;
         }
         Ok(())
+    }
+}
+
+/// What a walk has found.
+enum Found {
+    Scanned(Scanned),
+    /// The entries of rows that are not past their time.
+    Live(Vec<Entry>),
+}
+
+impl Found {
+    fn entries<'f>(&'f self, reader: &'f Reader<'_>) -> Result<&'f [Entry]> {
+        match self {
+            Self::Scanned(scanned) => reader.untyped().entries(*scanned),
+            Self::Live(entries) => Ok(entries),
+        }
     }
 }
 

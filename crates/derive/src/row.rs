@@ -15,6 +15,8 @@ struct Layout<'a> {
     /// The defaults of fields that have one.
     defaults: Vec<(usize, TokenStream)>,
     indexes: Vec<Index>,
+    /// The field that says when a row expires.
+    expires: Option<usize>,
 }
 
 /// The implementation of `Row` and the constants for fields and indexes.
@@ -61,14 +63,22 @@ fn default_of(field: &Field) -> Result<Option<TokenStream>> {
 
 impl<'a> Layout<'a> {
     fn of(input: &'a DeriveInput) -> Result<Self> {
-        let krate = shape::crate_path(&input.attrs, "row")?;
+        let (krate, expires) = shape::options(&input.attrs, "row")?;
         let fields = shape::named_fields(input, "row")?;
         let mut defaults = Vec::new();
         for (at, field) in fields.iter().enumerate() {
             defaults.extend(default_of(field)?.map(|default| (at, default)));
         }
         let indexes = index::declared(&input.attrs, &fields)?;
-        let layout = Self { krate, input, fields, defaults, indexes };
+        let place = |name: syn::LitStr| {
+            let is_it =
+                |field: &&Field| field.ident.as_ref().is_some_and(|it| it.unraw() == name.value());
+            let found = fields.iter().position(is_it);
+            let message = format!("no field `{}`", name.value());
+            found.ok_or_else(|| syn::Error::new(name.span(), message))
+        };
+        let expires = expires.map(place).transpose()?;
+        let layout = Self { krate, input, fields, defaults, indexes, expires };
         layout.check_names()?;
         Ok(layout)
     }
@@ -117,6 +127,25 @@ impl<'a> Layout<'a> {
         }
     }
 
+    /// The method that names the column by which rows expire.
+    fn expiry(&self) -> TokenStream {
+        let krate = &self.krate;
+        let Some(at) = self.expires else { return TokenStream::new() };
+        let field = self.fields[at];
+        let constant = field.ident.as_ref().map(constant_name);
+        // At the field, so that a type that says no instant is told there.
+        let instant = quote::quote_spanned!(syn::spanned::Spanned::span(&field.ty)=>
+            #krate::row::Expires::instant(&column));
+        quote! {
+            fn expiry() -> ::core::option::Option<#krate::row::Expiry> {
+                ::core::option::Option::Some(#krate::row::Expiry::of(#at, |body| {
+                    let column = Self::#constant.get(body)?;
+                    ::core::result::Result::Ok(#instant)
+                }))
+            }
+        }
+    }
+
     fn implementation(&self) -> TokenStream {
         let krate = &self.krate;
         let name = &self.input.ident;
@@ -134,6 +163,7 @@ impl<'a> Layout<'a> {
                 bytes
             }))
         });
+        let expiry = self.expiry();
         let places = 0..self.fields.len();
         let put = names
             .clone()
@@ -156,6 +186,8 @@ impl<'a> Layout<'a> {
                 fn indexes() -> ::std::vec::Vec<#krate::raw::SecondarySpec> {
                     ::std::vec![#(#specs),*]
                 }
+
+                #expiry
 
                 #[allow(unused_mut, unused_variables, reason = "there may be no field")]
                 fn encode(&self, body: &mut ::std::vec::Vec<u8>) {
@@ -274,5 +306,19 @@ mod tests {
         assert!(code.contains("implother::path::RowforA"), "{code}");
         let message = refusal(parse_quote! { #[row(size = 3)] struct A { x: u8 } });
         assert!(message.contains("crate = path"), "{message}");
+    }
+
+    #[test]
+    fn a_column_says_when_rows_expire() {
+        let code = text(parse_quote! {
+            #[row(expires = "until")] struct A { x: u8, until: SystemTime }
+        });
+        assert!(code.contains("Expiry::of(1usize,|body|"), "{code}");
+        assert!(code.contains("Self::UNTIL.get(body)?"), "{code}");
+        let unknown = refusal(parse_quote! { #[row(expires = "y")] struct A { x: u8 } });
+        assert!(unknown.contains("no field `y`"), "{unknown}");
+        let twice =
+            refusal(parse_quote! { #[row(expires = "x", expires = "x")] struct A { x: u8 } });
+        assert!(twice.contains("already"), "{twice}");
     }
 }

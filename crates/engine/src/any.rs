@@ -224,6 +224,10 @@ impl<M: Machine, S: Scheme<M>> Store<M> for Database<M, S> {
         Self::log_bytes(self)
     }
 
+    fn is_hidden(&self, table: TableId) -> bool {
+        self.inner.words.catalog.is_hidden(table)
+    }
+
     fn read_changes(&self, reader: &mut ChangeReader<M>) -> Result<Option<EpochChanges>> {
         Self::read_changes(self, reader)
     }

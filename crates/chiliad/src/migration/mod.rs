@@ -7,6 +7,7 @@ pub use changes::Changes;
 pub use rewrite::RewriteError;
 
 use crate::raw::TableChange;
+use crate::watch::span;
 use crate::{Database, Error, Key, Nested, Result, Row, nest};
 use core::fmt;
 use std::sync::PoisonError;
@@ -106,6 +107,7 @@ impl Database {
         let mut made = Vec::new();
         for migration in migrations.iter().filter(|migration| migration.number > last) {
             let Migration { number, name, make } = migration;
+            span!("chiliad.migration", number, name);
             self.change_all(|changes| {
                 make(changes)?;
                 changes.also(TableChange::Applied(*number, (*name).to_owned()))

@@ -4,6 +4,7 @@
 //! when the program is compiled, so one column is read or changed without decoding the others ([`Field`]).
 
 mod composite;
+mod expiry;
 mod field;
 mod numbers;
 mod places;
@@ -15,6 +16,7 @@ mod whole;
 pub use chiliad_api::row::{
     BadRow, BadValue, Fields, Member, SchemaChange, SchemaError, Value, ValueSource, Variant,
 };
+pub use expiry::{Expires, Expiry};
 pub use field::Field;
 pub use places::{BodyReader, BodyWriter, ColumnShape, Places};
 pub use stored::{Stored, sum_bytes};
@@ -62,6 +64,42 @@ use crate::{Column, Result};
 /// A field with `#[row(default)]`, or `#[row(default = expression)]`, may be missing in rows that are older than it: they
 /// have its default there. See [`Database::table`](crate::Database::table).
 ///
+/// With `#[row(expires = "field")]` a row is absent from the instant on that the field says: a
+/// [`SystemTime`](std::time::SystemTime), or an `Option` of one, where `None` is a row that stays:
+///
+/// ```
+/// use chiliad::{Clock, Database, Options, Row, Table};
+/// use std::time::{Duration, SystemTime, UNIX_EPOCH};
+///
+/// #[derive(Row)]
+/// #[row(expires = "until")]
+/// struct Session {
+///     user: u64,
+///     until: SystemTime,
+/// }
+///
+/// // A clock that is set; without one it is the system's.
+/// let clock = Clock::set_to(UNIX_EPOCH);
+/// let db = Database::in_memory_with(Options::default().clock(clock.clone()))?;
+/// let sessions: Table<u64, Session> = db.create_table("sessions")?;
+/// let until = UNIX_EPOCH + Duration::from_secs(60);
+/// db.run(|tx| tx.insert(&sessions, &1, &Session { user: 7, until }))?;
+///
+/// clock.advance(Duration::from_secs(60));
+/// assert!(db.run(|tx| tx.get(&sessions, &1))?.is_none());
+/// assert_eq!(db.run(|tx| tx.scan(&sessions, ..).count())?, 0);
+/// # Ok::<(), chiliad::Error>(())
+/// ```
+///
+/// - A transaction reads the clock once, when it first looks at such a row, and so sees each row or does not see it all along;
+///   so does a snapshot, by the time at which it is read.
+/// - To look-ups, scans, indexes, updates and removals the row is not there, and its key can be inserted anew. A thread of the
+///   database removes it later, in small transactions, which a follower of [changes](crate::changes) sees. Until then it has
+///   its memory, and its key in a unique index; and [`raw`](crate::raw) sees it, as does
+///   [`Database::for_each_row`](crate::Database::for_each_row).
+/// - Such a table is ordered: a hash table of such rows is refused. Rows are removed while the table is open: once a program
+///   has opened it with its type.
+///
 /// An index over a field that is not there, or that has no order in a key, does not compile:
 ///
 /// ```compile_fail
@@ -107,6 +145,12 @@ pub trait Row: Sized {
     #[must_use]
     fn indexes() -> Vec<SecondarySpec> {
         Vec::new()
+    }
+
+    /// The column that says when a row expires, if there is one; see [`Expires`](crate::row::Expires).
+    #[must_use]
+    fn expiry() -> Option<Expiry> {
+        None
     }
 
     /// Appends the row's body: all but the version, which is the table's.

@@ -6,6 +6,7 @@ use crate::nest::{self, Aborts};
 use crate::raw::TableId;
 use crate::rules::Rules;
 use crate::until::Until;
+use crate::watch::event;
 use crate::{Error, Result, Transaction};
 use chiliad_api::{Attempt, Attempts};
 use chiliad_engine::Outer;
@@ -52,7 +53,9 @@ where
 
     fn aborted(&mut self, abort: Abort, aborts: u32) -> ControlFlow<Held<T, E>> {
         if self.plan.options.retries_max.is_some_and(|most| aborts > most) {
-            return ControlFlow::Break(Held::harmless(Error::Conflict(abort.reason)));
+            let reason = abort.reason;
+            event!(WARN, aborts, reason = reason.name(), "a transaction ran out of retries");
+            return ControlFlow::Break(Held::harmless(Error::Conflict(reason)));
         }
         match self.futile.add(!self.outer.is_empty(), abort.overtaken) {
             Some(nested) => ControlFlow::Break(Held::harmless(Error::Nested(nested))),

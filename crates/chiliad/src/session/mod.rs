@@ -13,7 +13,7 @@ use crate::raw::{TableId, Untyped};
 use crate::reader::Scratch;
 use crate::rules::Rules;
 use crate::until::Until;
-use crate::{Error, Pending, Reader, Reason, Result, RunOptions, Transaction};
+use crate::{Clock, Error, Pending, Reader, Reason, Result, RunOptions, Transaction};
 use chiliad_api::retry;
 use chiliad_engine::{Committed, Intent, Outer, Running};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -37,14 +37,16 @@ pub(crate) struct Session {
 pub(crate) struct Sessions {
     taken: Arc<AtomicUsize>,
     most: usize,
+    /// By which rows expire.
+    clock: Clock,
 }
 
 /// One of them, until it is dropped.
 struct Taken(Arc<AtomicUsize>);
 
 impl Sessions {
-    pub fn new(most: usize) -> Self {
-        Self { taken: Arc::default(), most }
+    pub fn new(most: usize, clock: &Clock) -> Self {
+        Self { taken: Arc::default(), most, clock: clock.clone() }
     }
 
     fn take(&self) -> Result<Taken> {
@@ -106,7 +108,8 @@ impl<'a> Plan<'a> {
 impl Session {
     pub fn new(engine: &Engine, sessions: &Sessions, schemas: &Schemas) -> Result<Self> {
         let taken = sessions.take()?;
-        Ok(Self { engine: engine.native_session()?, scratch: Scratch::new(schemas), _taken: taken })
+        let scratch = Scratch::new(schemas, &sessions.clock);
+        Ok(Self { engine: engine.native_session()?, scratch, _taken: taken })
     }
 
     /// Has the idle worker collect up to `budget` items of its garbage and give back its free memory. Returns whether
@@ -199,7 +202,15 @@ impl Session {
     ) -> Held<T, E> {
         let (limit, outer) = (plan.limit(), nest::outer(rules.database));
         let futile = Aborts::default();
-        retry(Run { session: self, rules, plan, limit, outer, reliefs: 0, futile, body })
+        #[cfg(feature = "metrics")]
+        let latency = crate::watch::LatencyOf::begin();
+        let held =
+            retry(Run { session: self, rules, plan, limit, outer, reliefs: 0, futile, body });
+        #[cfg(feature = "metrics")]
+        if held.result.is_ok() {
+            latency.committed(&rules.publisher);
+        }
+        held
     }
 
     /// Runs a transaction, with the result held back as the database is told to.

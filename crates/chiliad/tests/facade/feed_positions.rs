@@ -220,6 +220,34 @@ fn rows_of_an_earlier_schema_come_as_rows_of_the_newest() {
 }
 
 #[test]
+fn a_table_that_is_rewritten_is_given_once_it_is_in_force() {
+    let place = Scratch::new();
+    let db = Database::open_with(&*place, options()).unwrap();
+    let before: Table<u64, Before> = db.create_table("people").unwrap();
+    db.run(|tx| (0..50).try_for_each(|key| tx.insert(&before, &key, &Before { name: "x".into() })))
+        .unwrap();
+    db.sync().unwrap();
+    let mut changes = db.changes(Position::START).unwrap();
+    assert_eq!(changes.by_ref().map(Result::unwrap).count(), 50);
+    db.change_tables(|made| {
+        made.rewrite("people", |key: u64, row: Before| {
+            Ok((key + 100, After { name: row.name, age: 1 }))
+        })?;
+        db.sync()?;
+        // The new rows are durable, and not in force.
+        assert_eq!(changes.by_ref().map(Result::unwrap).count(), 0);
+        Ok(())
+    })
+    .unwrap();
+    db.sync().unwrap();
+    let after: Table<u64, After> = db.table("people").unwrap();
+    let given: Vec<_> =
+        changes.map(|change| change.unwrap().of(&after).unwrap().unwrap()).collect();
+    assert_eq!(given.len(), 50);
+    assert!(given.iter().all(|(key, row)| *key >= 100 && row.as_ref().unwrap().age == 1));
+}
+
+#[test]
 fn who_waits_is_woken_and_not_for_longer_than_it_said() {
     let place = Scratch::new();
     let (db, table) = open(&place);

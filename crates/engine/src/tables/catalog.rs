@@ -160,6 +160,12 @@ impl<M: Machine> Catalog<M> {
         users.collect()
     }
 
+    /// Whether a table is being made, and may be brought into force or given up.
+    pub fn is_hidden(&self, id: TableId) -> bool {
+        let tables = self.tables.lock();
+        tables.get(id.0 as usize).is_some_and(|place| place.hidden && place.table.is_some())
+    }
+
     /// The catalog as it is kept on disk.
     pub fn blob(&self) -> Blob {
         let tables = self.tables.lock();

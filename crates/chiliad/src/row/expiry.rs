@@ -1,0 +1,55 @@
+//! The column that says until when a row is there.
+
+use crate::Result;
+use std::time::SystemTime;
+
+/// A column that can say until when its row is there: what `#[row(expires = "column")]` asks of it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say when a row expires",
+    note = "the column is a `SystemTime` or an `Option<SystemTime>`"
+)]
+pub trait Expires {
+    /// The instant from which on the row is absent; `None`: it stays.
+    fn instant(&self) -> Option<SystemTime>;
+}
+
+impl Expires for SystemTime {
+    fn instant(&self) -> Option<SystemTime> {
+        Some(*self)
+    }
+}
+
+impl Expires for Option<SystemTime> {
+    fn instant(&self) -> Option<SystemTime> {
+        *self
+    }
+}
+
+/// The column of a row type that says when rows expire: its place, and how it is read from the body of a row. For the
+/// derive macro.
+#[derive(Clone, Copy, Debug)]
+pub struct Expiry {
+    place: usize,
+    read: fn(&[u8]) -> Result<Option<SystemTime>>,
+}
+
+impl Expiry {
+    /// The column at `place`, which `read` reads.
+    #[must_use]
+    pub const fn of(place: usize, read: fn(&[u8]) -> Result<Option<SystemTime>>) -> Self {
+        Self { place, read }
+    }
+
+    /// The place of the column.
+    #[must_use]
+    pub const fn place(self) -> usize {
+        self.place
+    }
+}
+
+impl Expiry {
+    /// The instant from which on the row of a body is absent; `None`: it stays.
+    pub(crate) fn of_body(self, body: &[u8]) -> Result<Option<SystemTime>> {
+        (self.read)(body)
+    }
+}
