@@ -1,7 +1,7 @@
 //! A club keeps its members, from release to release in another form.
 
 use chiliad::row::{SchemaChange, Value};
-use chiliad::{Changes, Database, Error, Migration, Result, Row, Table};
+use chiliad::{Database, Error, Migration, Result, Row, Table, TableChanges};
 
 /// The rows of release 1.
 #[derive(Row, Debug, PartialEq, Clone)]
@@ -31,19 +31,19 @@ pub struct Member {
     pub points: u64,
 }
 
-fn create(changes: &mut Changes<'_>) -> Result<()> {
+fn create(changes: &mut TableChanges<'_>) -> Result<()> {
     changes.create_table::<u64, Person>("people")?;
     changes.create_table::<u64, String>("drafts")
 }
 
-fn points(changes: &mut Changes<'_>) -> Result<()> {
+fn points(changes: &mut TableChanges<'_>) -> Result<()> {
     let (name, column_type) = ("points".into(), <u32 as chiliad::Typed>::column_type());
     let add = SchemaChange::Add { name, column_type, default: Some(Value::Unsigned(10)) };
     changes.change_schema("people", &[add])?;
     changes.change_indexes::<u64, Player>("people")
 }
 
-fn members(changes: &mut Changes<'_>) -> Result<()> {
+fn members(changes: &mut TableChanges<'_>) -> Result<()> {
     changes.rewrite("people", |id: u64, player: Player| {
         let (first, last) = player.name.split_once(' ').ok_or("a name of one word")?;
         let mail = format!("{first}.{last}@club.example");

@@ -60,7 +60,7 @@ impl<S: Scheme<Sim>> World<S> {
                     assert_eq!(rows, found, "the index and the rows");
                     return;
                 }
-                Err(Error::Conflict(_)) => Sim::park_until(Sim::now() + below(2_000)),
+                Err(Error::Conflict(_)) => drop(Sim::park_until(Sim::now() + below(2_000))),
                 Err(error) => panic!("{error}"),
             }
         }
@@ -154,7 +154,7 @@ impl UnderScheme<Sim> for Simulated {
             Rc::new(World { db, table, unique: seed % 4 > 1 })
         });
         let building = Rc::clone(&world);
-        run.spawn("builds".into(), move || building.build());
+        run.spawn("builds", move || building.build());
         for core in 0..2 {
             let world = Rc::clone(&world);
             run.spawn(format!("works {core}"), move || world.work());
@@ -188,7 +188,7 @@ fn simulate(seed: u64, scheme: &str, fault: Option<&'static Fault>) -> Outcome {
 fn rows_and_entries_agree_under_every_scheme() {
     let seeds = std::env::var("CHILIAD_SEEDS").map_or(20, |it| it.parse().expect("a number"));
     let schemes = chiliad_engine::names::all::<Sim>();
-    for info in schemes.filter(|info| info.isolation == Isolation::Serializable) {
+    for info in schemes.into_iter().filter(|info| info.isolation == Isolation::Serializable) {
         for seed in 0..seeds {
             let outcome = simulate(seed, info.name, None);
             assert!(outcome.verdict.is_completed(), "{} {seed}: {:?}", info.name, outcome.verdict);
