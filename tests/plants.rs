@@ -137,8 +137,14 @@ const DISK_SEEDS: [(&str, u64); 21] = [
 /// Bugs that keep a load from getting on, and a seed at which they do.
 const SOAK_SEEDS: [(&str, u64); 2] = [("doom-unheard", 0), ("waits-stay-short", 100)];
 
-/// Bugs that tests of the engine's waits catch.
-const BY_WAITS: [&str; 3] = ["waited-past-deadline", "waited-past-cancel", "outer-waited-for"];
+/// Bugs that the engine's own tests catch.
+const BY_WAITS: [&str; 5] = [
+    "waited-past-deadline",
+    "waited-past-cancel",
+    "outer-waited-for",
+    "entry-not-filled",
+    "index-not-announced",
+];
 
 /// Bugs that the loom models of the crates catch.
 const BY_MODELS: [&str; 11] = [

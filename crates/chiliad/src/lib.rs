@@ -154,7 +154,7 @@ pub use expiry::Clock;
 pub use find::Find;
 pub use key::{Desc, Key, Lookup, Part, PartOf, Prefix};
 pub use key_range::KeyRange;
-pub use migration::{Changes, Migration};
+pub use migration::{Migration, TableChanges};
 pub use options::{Durability, Options};
 pub use pending::Pending;
 pub use queue::{Queue, Refused};

@@ -71,7 +71,8 @@ impl<M: Machine> Base<'_, M> {
             return Err(Error::OpenedReadOnly);
         }
         let _turn = self.declaring.take();
-        self.bring_into_force(self.catalog.draft_with(&[TableChange::Layout(table, layout)])?)
+        self.bring_into_force(self.catalog.draft_with(&[TableChange::Layout(table, layout)])?)?;
+        Ok(())
     }
 
     /// As [`Store::change_tables`](chiliad_api::Store::change_tables).
@@ -79,38 +80,36 @@ impl<M: Machine> Base<'_, M> {
         if self.options.read_only {
             return Err(Error::OpenedReadOnly);
         }
-        let _turn = self.declaring.take();
-        let draft = self.catalog.draft_with(changes)?;
         if let Some(durable) = self.durable {
             // A unique index is not to outlive the removal of rows without which it is none, nor a table its copy.
             durable.wait(self.epochs.current())?;
         }
-        self.bring_into_force(draft)?;
-        self.catalog.dropped_tables.take_apart(self.heap, usize::MAX);
-        Ok(())
+        let version = {
+            let _turn = self.declaring.take();
+            self.bring_into_force(self.catalog.draft_with(changes)?)?
+        };
+        self.settle(version)
     }
 
-    /// Keeps a draft, and shows it. The caller has held the declaring turn since it was begun.
-    fn bring_into_force(&self, draft: Draft<M>) -> Result<()> {
+    /// Keeps a draft, and shows it; returns the version of the catalog. The caller has held the declaring turn since it was begun.
+    fn bring_into_force(&self, draft: Draft<M>) -> Result<u64> {
         if let Some(durable) = self.durable {
             let _turn = durable.changing.take();
             durable.check()?;
             durable.change_catalog(&draft.blob())?;
         }
-        self.catalog.publish_draft(draft);
-        Ok(())
+        Ok(self.catalog.publish_draft(draft))
     }
 
     /// As [`Store::take_back_changes`](chiliad_api::Store::take_back_changes). No catalog on a disk has what goes.
     pub fn take_back_changes(&self) -> Result<()> {
-        let _turn = self.declaring.take();
-        let mut draft = self.catalog.draft();
-        if !draft.take_back()? {
-            return Ok(());
-        }
-        self.catalog.publish_draft(draft);
-        self.catalog.dropped_tables.take_apart(self.heap, usize::MAX);
-        Ok(())
+        let version = {
+            let _turn = self.declaring.take();
+            let mut draft = self.catalog.draft();
+            draft.take_back()?;
+            self.catalog.publish_draft(draft)
+        };
+        self.settle(version)
     }
 
     /// As [`crate::Database::seal`].

@@ -76,6 +76,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let mut entry = Vec::new();
             secondary.encode(&key_bytes, &before_bytes, &mut entry);
             self.remove_entry(view, secondary, &entry, &key_bytes)?;
+            if !secondary.takes_entries() {
+                continue;
+            }
             entry.clear();
             secondary.encode(&key_bytes, &after_bytes, &mut entry);
             self.insert_entry(view, secondary, &entry, &key_bytes)?;
@@ -96,6 +99,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         debug_assert!(!table.is_index, "indexes have no indexes");
         for secondary in table.secondary() {
             secondary.check(key, value)?;
+            if !secondary.takes_entries() {
+                continue;
+            }
             let moved = before.is_none_or(|before| !secondary.same_key(before, value));
             if !secondary.spec.unique || !moved {
                 continue;
@@ -118,7 +124,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         value: &[u8],
     ) -> Result<()> {
         debug_assert!(!table.secondary().is_empty(), "a row with entries");
-        for secondary in table.secondary() {
+        for secondary in table.secondary().iter().filter(|index| index.takes_entries()) {
             let mut entry = Vec::new();
             secondary.encode(key, value, &mut entry);
             self.insert_entry(view, secondary, &entry, key)?;
@@ -160,13 +166,13 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         for secondary in table.secondary() {
             let mut entry = Vec::new();
             secondary.encode(self.arena.get(key), self.arena.get(value), &mut entry);
-            let key = if secondary.filling { self.arena.get(key).to_vec() } else { Vec::new() };
+            let key = if secondary.is_ready() { Vec::new() } else { self.arena.get(key).to_vec() };
             self.remove_entry(view, secondary, &entry, &key)?;
         }
         Ok(())
     }
 
-    /// Removes the entry of the row of `key`, which is looked at while the index is being filled.
+    /// Removes the entry of the row of `key`, which is looked at where the index is not ready.
     fn remove_entry(
         &mut self,
         view: &View<M>,
@@ -180,8 +186,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             "entries are in tables of their own"
         );
         match self.get(view.get(table)?, Get::read(table, entry))? {
-            // Of rows with one key in a unique index that is not ready another one has the entry.
-            Some(row) if secondary.filling && self.bytes(row)? != key => Ok(()),
+            // Two rows may have one key in a unique index that is not ready: the other one has the entry.
+            Some(row) if !secondary.is_ready() && self.bytes(row)? != key => Ok(()),
             Some(row) => self.remove_row(view, row).map_err(|error| self.abort_with(error)),
             // Not filled yet, or it belongs to a state that will not validate.
             None => Ok(()),

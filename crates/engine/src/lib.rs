@@ -86,6 +86,7 @@ pub use worker::{Tx, Worker};
 
 /// The planted bugs of this room and of the log below it, for the rigs that must catch them.
 pub fn faults() -> impl Iterator<Item = &'static chiliad_machine::Fault> {
-    let others = [commit::FAULTS, wait::FAULTS, durable::FAULTS, chiliad_log::FAULTS];
+    let others =
+        [commit::FAULTS, wait::FAULTS, durable::FAULTS, tables::build::FAULTS, chiliad_log::FAULTS];
     scheme::faults().chain(others.into_iter().flatten().copied())
 }

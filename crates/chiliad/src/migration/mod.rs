@@ -1,10 +1,10 @@
 //! Releases of an application on one database: migrations, each made once.
 
-mod changes;
 mod rewrite;
+mod table_changes;
 
-pub use changes::Changes;
 pub use rewrite::RewriteError;
+pub use table_changes::TableChanges;
 
 use crate::raw::TableChange;
 use crate::watch::span;
@@ -22,14 +22,14 @@ pub struct Migration<'a> {
 }
 
 /// The closure of a migration.
-type Make<'a> = dyn Fn(&mut Changes<'_>) -> Result<()> + 'a;
+type Make<'a> = dyn Fn(&mut TableChanges<'_>) -> Result<()> + 'a;
 
 impl<'a> Migration<'a> {
     /// The migration `number`, counted from 1, which `make` makes. Its name is for people, and stays the same.
     pub fn new(
         number: u32,
         name: &'a str,
-        make: impl Fn(&mut Changes<'_>) -> Result<()> + 'a,
+        make: impl Fn(&mut TableChanges<'_>) -> Result<()> + 'a,
     ) -> Self {
         Self { number, name, make: Box::new(make) }
     }
@@ -123,7 +123,7 @@ impl Database {
         self.shared.engine.applied()
     }
 
-    /// Makes changes of tables, all at once or not at all, without a number. See [`Changes`].
+    /// Makes changes of tables, all at once or not at all, without a number. See [`TableChanges`].
     ///
     /// ```
     /// # use chiliad::{Database, Table};
@@ -143,12 +143,15 @@ impl Database {
     /// # Errors
     /// Those of `make` and of its changes; [`Error::Nested`] in a transaction's closure; [`Error::LogFailed`],
     /// [`Error::OpenedReadOnly`]; [`Error::Unsupported`] on a server that shares a log.
-    pub fn change_tables(&self, make: impl FnOnce(&mut Changes<'_>) -> Result<()>) -> Result<()> {
+    pub fn change_tables(
+        &self,
+        make: impl FnOnce(&mut TableChanges<'_>) -> Result<()>,
+    ) -> Result<()> {
         self.change_all(make)
     }
 
     /// Gives a table the indexes that `V` declares: adds those that it lacks, drops those that `V` does not have. As
-    /// [`Changes::change_indexes`].
+    /// [`TableChanges::change_indexes`].
     ///
     /// ```
     /// use chiliad::{Database, Row, Table};
@@ -174,18 +177,18 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// As for [`Changes::change_indexes`] and [`Database::change_tables`].
+    /// As for [`TableChanges::change_indexes`] and [`Database::change_tables`].
     pub fn change_indexes<K: Key, V: Row>(&self, table: &str) -> Result<()> {
         self.change_all(|changes| changes.change_indexes::<K, V>(table))
     }
 
-    fn change_all(&self, make: impl FnOnce(&mut Changes<'_>) -> Result<()>) -> Result<()> {
+    fn change_all(&self, make: impl FnOnce(&mut TableChanges<'_>) -> Result<()>) -> Result<()> {
         if !nest::outer(self.shared.rules.database).is_empty() {
             // It would wait for the transaction in whose closure it runs.
             return Err(Error::Nested(Nested::WaitsForOuter));
         }
         let _one = self.shared.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut changes = Changes::new(&self.shared.engine);
+        let mut changes = TableChanges::new(&self.shared.engine);
         make(&mut changes)?;
         // Held throughout, so that nobody opens a table by the declaration before.
         let mut declared = self.declared();

@@ -3,7 +3,7 @@
 use crate::common;
 use crate::common::Scratch;
 use chiliad::row::SchemaChange;
-use chiliad::{Changes, Database, Error, Migration, Result, Row, Scheme, Table};
+use chiliad::{Database, Error, Migration, Result, Row, Scheme, Table, TableChanges};
 use std::cell::Cell;
 
 #[derive(Row, Debug, PartialEq, Clone)]
@@ -30,7 +30,7 @@ fn two(key: u64) -> Two {
     Two { mail: format!("{first}@{last}"), first, last }
 }
 
-fn split(changes: &mut Changes<'_>) -> Result<()> {
+fn split(changes: &mut TableChanges<'_>) -> Result<()> {
     changes.rewrite("people", |key: u64, one: One| {
         let (first, last) = one.name.split_once(' ').ok_or("a name of one word")?;
         let (first, last) = (first.to_owned(), last.to_owned());
@@ -38,7 +38,7 @@ fn split(changes: &mut Changes<'_>) -> Result<()> {
     })
 }
 
-fn create(changes: &mut Changes<'_>) -> Result<()> {
+fn create(changes: &mut TableChanges<'_>) -> Result<()> {
     changes.create_table::<u64, One>("people")
 }
 
@@ -108,7 +108,7 @@ fn a_failure_at_a_row_changes_nothing_and_names_the_key() {
     let people = fill(&db, 3_000);
     let odd = One { name: "plato".into(), age: 80 };
     db.run(|tx| tx.put(&people, &2_345, &odd)).unwrap();
-    let with_more = |changes: &mut Changes<'_>| {
+    let with_more = |changes: &mut TableChanges<'_>| {
         changes.create_table::<u64, u64>("more")?;
         split(changes)
     };
@@ -237,7 +237,7 @@ fn a_change_that_the_closure_goes_on_after_leaves_nothing() {
 
 #[test]
 fn migrations_that_do_not_go_on_are_refused() {
-    let nothing = |_: &mut Changes<'_>| Ok(());
+    let nothing = |_: &mut TableChanges<'_>| Ok(());
     let step = |number, name| Migration::new(number, name, nothing);
     let path = Scratch::new();
     let db = Database::open(&path).unwrap();

@@ -58,18 +58,23 @@ fn check(db: &Database, table: &Table<u64, Indexed>) {
         Ok((rows, by_city, by_badge))
     };
     let seen = [db.run(|tx| all(tx)).unwrap(), db.snapshot(|tx| all(tx)).unwrap()];
-    for (rows, mut by_city, by_badge) in seen {
+    for (at, (rows, mut by_city, mut by_badge)) in seen.into_iter().enumerate() {
         let order = |(key, row): &(u64, Indexed)| (row.city, row.note.clone(), *key);
         assert!(by_city.is_sorted_by_key(order));
+        assert!(by_badge.is_sorted_by_key(|(_, row)| row.badge));
         by_city.sort_by_key(|(key, _)| *key);
-        assert_eq!(rows, by_city);
-        assert_eq!(rows, by_badge);
+        by_badge.sort_by_key(|(key, _)| *key);
+        let what = if at == 0 { "the present" } else { "a snapshot" };
+        assert!(rows == by_city, "{what}: {} of {}", by_city.len(), rows.len());
+        assert!(rows == by_badge, "{what}: {} of {}", by_badge.len(), rows.len());
     }
 }
 
 #[test]
 fn an_index_is_added_while_writers_go_on_under_every_scheme() {
     for scheme in common::serializable() {
+        // The scheme of a failure.
+        println!("{}", scheme.name());
         let db = common::open_with_snapshots(scheme);
         let rows = 600;
         let table: Table<u64, Plain> = db.create_table("guests").unwrap();
@@ -157,7 +162,8 @@ fn types_find_their_indexes_wherever_they_are() {
     // A table after it has a number after those of its new indexes.
     let hits: Table<u64, u64> = db.create_table("hits").unwrap();
     db.run(|tx| tx.insert(&hits, &1, &2)).unwrap();
-    for db in [Database::open(common::killed(&path)).unwrap(), {
+    let copy = common::killed(&path);
+    for db in [Database::open(&copy).unwrap(), {
         db.close().unwrap();
         Database::open(&path).unwrap()
     }] {

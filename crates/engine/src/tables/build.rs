@@ -1,15 +1,18 @@
 //! What takes long about a change of a table: filling an index, writing rows anew. Small transactions do it while others
 //! go on.
 //!
-//! **Why an index misses no row.** The index is declared first, as one that nobody reads. Once no transaction is left
-//! that does not know it, every writer keeps it in line, and every row that is in the table without an entry was there
-//! before. The walk meets each of these, and a transaction that reads the row adds its entry where there is none.
+//! **Why an index misses no row, and has no entry too many.** It is announced first: writers remove entries from then on.
+//! Once no transaction is left that does not know it, writers keep it in line. Once none is left that only removes, every
+//! row that is in the table without an entry was there before. The walk meets each of these, and a transaction that reads
+//! the row adds its entry where there is none. An index that goes takes the same way back ([`Draft::settle`]).
 
 use crate::base::Base;
 use crate::durable::{Walk, nap};
 use crate::tables::catalog::{View, make_index};
+#[cfg(doc)]
+use crate::tables::draft::Draft;
 use crate::tables::dropped::{oldest_catalog_version, unpin_catalog_version};
-use crate::tables::table::{Kept, Table};
+use crate::tables::table::{Kept, State, Table};
 use chiliad_api::{
     Error, Intent, MigrationFailed, NotUnique, Result, Rewrite, Running, Secondary, SecondarySpec,
     Session, TableChange, TableId, TableSpec, Writes,
@@ -21,16 +24,30 @@ use chiliad_storage::{LeafRun, LocalHeap};
 const ROWS: usize = 32;
 
 /// The filler takes a row for one that has its entry.
-pub static ENTRY_NOT_FILLED: Fault = Fault {
+static ENTRY_NOT_FILLED: Fault = Fault {
     name: "entry-not-filled",
     step: "the filler of an index adds the entry of every row that it meets",
-    // No workload adds indexes. A simulated writer and filler in the engine's tests tell.
+    // No workload adds indexes. Simulated writers in the engine's tests tell.
     rig: Rig::Waits,
     schemes: &[],
     workload: "scan",
     expected: &["an index"],
     seeds: 0,
 };
+
+/// Writers add entries to an index that others do not know yet, which leave them behind.
+static INDEX_NOT_ANNOUNCED: Fault = Fault {
+    name: "index-not-announced",
+    step: "no writer adds entries while others do not know the index",
+    rig: Rig::Waits,
+    schemes: &[],
+    workload: "scan",
+    expected: &["an index"],
+    seeds: 0,
+};
+
+/// The planted bugs of adding indexes.
+pub(crate) static FAULTS: &[&Fault] = &[&ENTRY_NOT_FILLED, &INDEX_NOT_ANNOUNCED];
 
 impl<M: Machine> Base<'_, M> {
     /// As [`Store::fill_index`](chiliad_api::Store::fill_index).
@@ -42,10 +59,20 @@ impl<M: Machine> Base<'_, M> {
         session: &mut dyn Session<M>,
     ) -> Result<()> {
         let name = index.name.clone();
-        let version = self.declare_index(after, id, index)?;
+        let version = self.announce_index(after, id, index)?;
+        if !M::fault(&INDEX_NOT_ANNOUNCED) {
+            self.wait_for_version(version)?;
+        }
+        let version = {
+            let _turn = self.declaring.take();
+            let mut draft = self.catalog.draft();
+            draft.turn_index(id, &name, State::Announced, State::Filling)?;
+            self.catalog.publish_draft(draft)
+        };
         self.wait_for_version(version)?;
         let (table, _) = self.catalog.declared(id)?;
-        let kept = table.secondary().iter().find(|it| it.filling && it.spec.name == name);
+        let mut filling = table.secondary().iter().filter(|index| index.state == State::Filling);
+        let kept = filling.find(|index| index.spec.name == name);
         let kept = kept.ok_or(Error::UnknownIndex(name))?.clone();
         let mut fill =
             |session: &mut dyn Session<M>, key: &[u8]| enter(session, &table, id, &kept, key);
@@ -53,8 +80,8 @@ impl<M: Machine> Base<'_, M> {
         self.reach_readers()
     }
 
-    /// Shows an index that writers have to keep, and returns the version of the catalog that has it.
-    fn declare_index(
+    /// Shows an index, and returns the version of the catalog that has it.
+    fn announce_index(
         &self,
         after: &[TableChange],
         id: TableId,
@@ -82,7 +109,7 @@ impl<M: Machine> Base<'_, M> {
         let number = draft.add_index_table(own);
         // As the table will be: it reads rows of the versions before, too.
         let index = Secondary::new(index, number, layout);
-        draft.redeclare(id, declared.with_filling(index))?;
+        draft.redeclare(id, declared.announcing(index, layout.clone()))?;
         Ok(self.catalog.publish_draft(draft))
     }
 
@@ -132,6 +159,23 @@ impl<M: Machine> Base<'_, M> {
         self.reach_readers()
     }
 
+    /// Goes on with what waits for transactions that go by the version of the catalog before `version`, to the end.
+    pub fn settle(&self, mut version: u64) -> Result<()> {
+        loop {
+            let mut draft = self.catalog.draft();
+            if !draft.settle()? {
+                break;
+            }
+            self.wait_for_version(version)?;
+            let _turn = self.declaring.take();
+            draft = self.catalog.draft();
+            draft.settle()?;
+            version = self.catalog.publish_draft(draft);
+        }
+        self.catalog.dropped_tables.take_apart(self.heap, usize::MAX);
+        Ok(())
+    }
+
     /// Waits until no transaction is left that goes by an older version of the catalog.
     fn wait_for_version(&self, version: u64) -> Result<()> {
         while oldest_catalog_version(&self.heap.slots) < version {
@@ -141,8 +185,14 @@ impl<M: Machine> Base<'_, M> {
         Ok(())
     }
 
-    /// Waits until snapshots that begin from now on see all that has committed.
+    /// Waits until snapshots that begin from now on see all that has committed: those that read as of the oldest active
+    /// transaction, and those that read as of a boundary.
     fn reach_readers(&self) -> Result<()> {
+        let version = {
+            let _turn = self.declaring.take();
+            self.catalog.publish_draft(self.catalog.draft())
+        };
+        self.wait_for_version(version)?;
         let reached = self.epochs.current();
         while self.epochs.overview().1 <= reached {
             let stable = self.epochs.tick(&self.heap.slots);

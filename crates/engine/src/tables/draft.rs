@@ -2,7 +2,7 @@
 
 use crate::durable::CatalogBlob as Blob;
 use crate::tables::catalog::{Catalog, Place, blob_of};
-use crate::tables::table::{Declared, Table};
+use crate::tables::table::{Declared, Kept, State, Table};
 use chiliad_api::{Error, Result, TableChange, TableId, TableLayout, TableSpec};
 use chiliad_machine::{Machine, Ordering, Word};
 use std::sync::Arc;
@@ -95,7 +95,7 @@ impl<M: Machine> Draft<M> {
 
     /// The position by which handles know an index.
     pub fn position_of_index(&self, id: TableId, name: &str) -> Result<usize> {
-        let mut ready = self.get(id)?.0.secondary().iter().filter(|index| !index.filling);
+        let mut ready = self.get(id)?.0.secondary().iter().filter(|index| index.is_ready());
         let index = ready.find(|index| index.spec.name == name);
         index.map(|index| index.position).ok_or_else(|| Error::UnknownIndex(name.into()))
     }
@@ -120,9 +120,17 @@ impl<M: Machine> Draft<M> {
     fn change_layout(&mut self, id: TableId, layout: &TableLayout) -> Result<()> {
         let (table, had) = self.get(id)?;
         let (mut spec, _) = table.spec_now(had);
-        // Those that are being filled, too: their keys are made of columns.
-        spec.secondary = table.secondary().iter().map(|index| index.spec.clone()).collect();
         spec.change_layout(layout.clone())?;
+        for index in table.secondary().iter().filter(|index| index.is_coming()) {
+            let of_index = TableSpec { secondary: vec![index.spec.clone()], ..spec.clone() };
+            let mut planned = TableSpec { layout: index.made_for.clone(), ..of_index };
+            if planned.layout != *layout && planned.change_layout(layout.clone()).is_err() {
+                let (name, table) = (&index.spec.name, table.name());
+                let what =
+                    format!("table {table}: its index {name} is being added to other columns");
+                return Err(Error::InvalidOption(what));
+            }
+        }
         self.places[id.0 as usize].layout = spec.layout;
         Ok(())
     }
@@ -162,58 +170,72 @@ impl<M: Machine> Draft<M> {
         Ok(())
     }
 
+    /// Until [`Draft::settle`] opens it, transactions may still read the one whose place it takes.
     fn show(&mut self, id: TableId) -> Result<()> {
         let (table, _) = self.get(id)?;
         self.check_free(table.name())?;
+        let declared = Declared { closed: true, ..table.declared().clone() };
         let indexes: Vec<_> = table.secondary().iter().map(|index| index.table).collect();
         for id in [id].into_iter().chain(indexes) {
             self.places[id.0 as usize].hidden = false;
         }
-        Ok(())
+        self.redeclare(id, declared)
     }
 
     fn make_ready(&mut self, id: TableId, name: &str) -> Result<()> {
-        let mut declared = self.get(id)?.0.declared().clone();
-        let mut filled = declared.secondary.iter_mut();
-        let index = filled.find(|index| index.filling && index.spec.name == name);
-        index.ok_or_else(|| Error::UnknownIndex(name.into()))?.filling = false;
-        self.redeclare(id, declared)
+        self.turn_index(id, name, State::Filling, State::Ready)
     }
 
+    /// Leaves the index to [`Draft::settle`].
     fn drop_index(&mut self, id: TableId, name: &str) -> Result<()> {
+        self.turn_index(id, name, State::Ready, State::Leaving)
+    }
+
+    /// Brings an index that is in one state into another one.
+    pub fn turn_index(&mut self, id: TableId, name: &str, from: State, to: State) -> Result<()> {
         let mut declared = self.get(id)?.0.declared().clone();
-        let at = declared.secondary.iter().position(|index| index.spec.name == name);
-        let index = declared.secondary.remove(at.ok_or_else(|| Error::UnknownIndex(name.into()))?);
-        self.places[index.table.0 as usize].table = None;
+        let mut indexes = declared.secondary.iter_mut();
+        let index = indexes.find(|index| index.state == from && index.spec.name == name);
+        index.ok_or_else(|| Error::UnknownIndex(name.into()))?.state = to;
         self.redeclare(id, declared)
     }
 
-    /// Takes back what nobody has brought into force: indexes that are not ready, hidden tables, closed ones. Returns
-    /// whether there was anything.
-    pub fn take_back(&mut self) -> Result<bool> {
-        let mut any = false;
-        for number in 0..self.places.len() {
-            let id = TableId(number as u32);
-            let place = &self.places[number];
-            let Some(table) = place.table.as_ref().filter(|table| !table.is_index) else {
-                continue;
-            };
+    /// Begins to take back what nobody has brought into force: indexes that are coming, hidden tables.
+    pub fn take_back(&mut self) -> Result<()> {
+        for id in (0..self.places.len() as u32).map(TableId) {
+            let place = &self.places[id.0 as usize];
+            let Ok((table, _)) = self.get(id) else { continue };
             if place.hidden {
                 self.drop_table(id)?;
-                any = true;
+            } else if table.secondary().iter().any(Kept::is_coming) {
+                let mut declared = table.declared().clone();
+                let coming = declared.secondary.iter_mut().filter(|index| index.is_coming());
+                coming.for_each(|index| index.state = State::Forgotten);
+                self.redeclare(id, declared)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes one step on with what has to wait for transactions that go by the version before: indexes that go, tables that
+    /// are closed to writers. Returns whether there was anything.
+    pub fn settle(&mut self) -> Result<bool> {
+        let mut any = false;
+        for id in (0..self.places.len() as u32).map(TableId) {
+            let Ok((table, _)) = self.get(id) else { continue };
+            let goes = |index: &Kept| matches!(index.state, State::Leaving | State::Forgotten);
+            if !table.declared().closed && !table.secondary().iter().any(goes) {
                 continue;
             }
+            any = true;
             let mut declared = table.declared().clone();
             declared.closed = false;
-            let filling: Vec<_> = declared.secondary.extract_if(.., |it| it.filling).collect();
-            if filling.is_empty() && !table.declared().closed {
-                continue;
+            for gone in declared.secondary.extract_if(.., |it| it.state == State::Forgotten) {
+                self.places[gone.table.0 as usize].table = None;
             }
-            for index in filling {
-                self.places[index.table.0 as usize].table = None;
-            }
+            let leaving = declared.secondary.iter_mut().filter(|it| it.state == State::Leaving);
+            leaving.for_each(|index| index.state = State::Forgotten);
             self.redeclare(id, declared)?;
-            any = true;
         }
         Ok(any)
     }

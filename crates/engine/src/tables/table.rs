@@ -47,14 +47,51 @@ pub struct Declared {
     pub closed: bool,
 }
 
-/// A secondary index, which every writer of its table keeps in line.
+/// The life of a secondary index that comes or goes while transactions run. At any time some go by one state and some by
+/// the next one, until a wait ends between the two; so neighbours have to suit each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// Writers remove entries of rows that they change, and add none: those that do not know the index yet may change
+    /// rows meanwhile, and would leave entries behind.
+    Announced,
+    /// Writers keep it in line, and rows of before are being added. Nobody reads it.
+    Filling,
+    /// It is read, and in the catalog.
+    Ready,
+    /// Nobody reads it any more, but those that may read it rely on it.
+    Leaving,
+    /// As announced: those that do not know it any more leave entries behind.
+    Forgotten,
+}
+
+/// A secondary index of a table.
 #[derive(Clone)]
 pub struct Kept {
     index: Arc<Secondary>,
     /// Its number among the indexes that the table has had since it was opened: handles know it by that.
     pub position: usize,
-    /// Rows of before its declaration are still being added: nobody reads it, and no catalog on a disk has it.
-    pub filling: bool,
+    pub state: State,
+    /// Of one that is not ready yet: the layout that its table is to have then.
+    pub made_for: TableLayout,
+}
+
+impl Kept {
+    /// Whether a writer adds entries.
+    #[inline]
+    pub fn takes_entries(&self) -> bool {
+        !matches!(self.state, State::Announced | State::Forgotten)
+    }
+
+    /// Whether it is read, and in the catalog.
+    #[inline]
+    pub fn is_ready(&self) -> bool {
+        self.state == State::Ready
+    }
+
+    /// Whether it is on its way to be ready.
+    pub fn is_coming(&self) -> bool {
+        matches!(self.state, State::Announced | State::Filling)
+    }
 }
 
 impl Deref for Kept {
@@ -69,17 +106,27 @@ impl Deref for Kept {
 impl Declared {
     /// The declaration `spec`, with these indexes.
     pub fn new(spec: TableSpec<()>, secondary: Vec<Secondary>) -> Self {
-        let kept = |(position, index)| Kept { index: Arc::new(index), position, filling: false };
+        let kept = |(position, index)| Kept {
+            index: Arc::new(index),
+            position,
+            state: State::Ready,
+            made_for: TableLayout::Unknown,
+        };
         let secondary: Vec<Kept> = secondary.into_iter().enumerate().map(kept).collect();
         let spec = TableSpec { secondary: Vec::new(), ..spec };
         Self { spec, next_position: secondary.len(), secondary, closed: false }
     }
 
-    /// This declaration with one more index, which is to be filled.
-    pub fn with_filling(&self, index: Secondary) -> Self {
+    /// This declaration with one more index, which is announced, and is to be read when the table has that layout.
+    pub fn announcing(&self, index: Secondary, made_for: TableLayout) -> Self {
         let mut declared = self.clone();
         let position = self.next_position;
-        declared.secondary.push(Kept { index: Arc::new(index), position, filling: true });
+        declared.secondary.push(Kept {
+            index: Arc::new(index),
+            position,
+            state: State::Announced,
+            made_for,
+        });
         declared.next_position += 1;
         declared
     }
@@ -110,7 +157,7 @@ impl<M: Machine> Table<M> {
         &self.declared.spec.name
     }
 
-    /// The indexes that a writer keeps in line.
+    /// The indexes that a writer has to do with.
     #[inline]
     pub fn secondary(&self) -> &[Kept] {
         &self.declared.secondary
@@ -123,7 +170,7 @@ impl<M: Machine> Table<M> {
         // Where none was dropped its place tells.
         let direct = all.get(position).filter(|it| it.position == position);
         let found = direct.or_else(|| all.iter().find(|it| it.position == position));
-        found.filter(|it| !it.filling)
+        found.filter(|it| it.is_ready())
     }
 
     /// Whether nothing will ever change in it.
@@ -136,7 +183,7 @@ impl<M: Machine> Table<M> {
     pub fn spec_now(&self, layout: &TableLayout) -> (TableSpec, Vec<TableId>) {
         let Declared { spec, secondary, .. } = &*self.declared;
         let writes = if self.is_sealed() { Writes::Nobody } else { spec.writes };
-        let ready = || secondary.iter().filter(|index| !index.filling);
+        let ready = || secondary.iter().filter(|index| index.is_ready());
         let specs = ready().map(|index| index.spec.clone()).collect();
         let spec = TableSpec { writes, secondary: specs, ..spec.clone() };
         (spec.exchange(layout.clone()).0, ready().map(|index| index.table).collect())

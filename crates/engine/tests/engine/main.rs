@@ -15,6 +15,7 @@ mod kit;
 mod log_files;
 mod lost_ends;
 mod one_core;
+mod online_indexes;
 mod opacity;
 mod placeholders;
 mod sealed;

@@ -1,4 +1,4 @@
-//! Changes of tables that come into force together.
+//! TableChanges of tables that come into force together.
 
 use crate::engine::Engine;
 use crate::migration::rewrite::{RewriteError, Rewriter};
@@ -6,26 +6,26 @@ use crate::raw::{TableChange, TableId, TableSpec};
 use crate::row::SchemaChange;
 use crate::{Error, Key, Result, Row, Table, declare};
 
-/// Changes of tables, which come into force all at once when the closure of [`Database::change_tables`] or of a
+/// TableChanges of tables, which come into force all at once when the closure of [`Database::change_tables`] or of a
 /// [`Migration`] has returned, or not at all. Each one sees the tables as those before it leave them.
 ///
 /// | change | rows | transactions meanwhile |
 /// | --- | --- | --- |
-/// | [`change_schema`](Changes::change_schema), [`rename_table`](Changes::rename_table), [`drop_table`](Changes::drop_table), [`create_table`](Changes::create_table) | stay as they are | go on |
-/// | [`change_indexes`](Changes::change_indexes), [`drop_index`](Changes::drop_index) | are read once for a new index | go on, and keep it in line |
-/// | [`rewrite`](Changes::rewrite) | are written anew, into another table | only read the table; one that writes is refused with [`Error::Migrating`] |
+/// | [`change_schema`](TableChanges::change_schema), [`rename_table`](TableChanges::rename_table), [`drop_table`](TableChanges::drop_table), [`create_table`](TableChanges::create_table) | stay as they are | go on |
+/// | [`change_indexes`](TableChanges::change_indexes), [`drop_index`](TableChanges::drop_index) | are read once for a new index | go on, and keep it in line |
+/// | [`rewrite`](TableChanges::rewrite) | are written anew, into another table | only read the table; one that writes is refused with [`Error::Migrating`] |
 ///
 /// A new index and a rewrite wait for all transactions that began before: one that never ends holds them up. Other changes
 /// of tables wait for the end of these.
 ///
 /// [`Database::change_tables`]: crate::Database::change_tables
 /// [`Migration`]: crate::Migration
-pub struct Changes<'a> {
+pub struct TableChanges<'a> {
     engine: &'a Engine,
     made: Vec<TableChange>,
 }
 
-impl<'a> Changes<'a> {
+impl<'a> TableChanges<'a> {
     pub(super) fn new(engine: &'a Engine) -> Self {
         Self { engine, made: Vec::new() }
     }
@@ -99,7 +99,7 @@ impl<'a> Changes<'a> {
         self.also(TableChange::Rename(id, to.to_owned()))
     }
 
-    /// Changes the columns of a table, as [`Database::change_schema`](crate::Database::change_schema) does.
+    /// TableChanges the columns of a table, as [`Database::change_schema`](crate::Database::change_schema) does.
     ///
     /// # Errors
     /// As for that.
@@ -150,6 +150,8 @@ impl<'a> Changes<'a> {
     ///
     /// The rows are written to a new table, which takes the place of the old one when the changes come into force:
     /// memory holds both until then. Handles of the old one are no longer good then.
+    /// Whoever follows [`Database::changes`](crate::Database::changes) scans the new table: what was written to it before it
+    /// took the place is not told reliably.
     ///
     /// # Errors
     /// [`Error::Migration`], with the key of the row at which it has failed: the function's error, or a key that two rows
@@ -173,7 +175,7 @@ impl<'a> Changes<'a> {
     }
 }
 
-impl Drop for Changes<'_> {
+impl Drop for TableChanges<'_> {
     fn drop(&mut self) {
         // What did not come into force goes: all of it, or what a change that failed has left. A failure of the log is
         // what every later call reports.
