@@ -5,6 +5,8 @@
 //! - `fuzz`: damaged files and directories, guided by coverage;
 //! - `compare`: our command and a peer's, in turn;
 //! - `instructions`: instructions per transaction, before and after a change;
+//! - `package`: the crates that an application gets with the library, packed as a registry takes them;
+//! - `platforms`: the library by the oldest compiler and for the other platform that are promised;
 //! - `interleaving`: whether the default number of transactions in flight costs anything.
 
 mod compare;
@@ -13,6 +15,7 @@ mod fuzz;
 mod instructions;
 mod interleaving;
 mod nightly;
+mod publish;
 mod tidy;
 
 use clap::{Parser, Subcommand};
@@ -38,6 +41,10 @@ enum Task {
     Compare(compare::Arguments),
     /// Count the instructions of a transaction, beside those of another build if told
     Instructions(instructions::Arguments),
+    /// Pack the crates that an application gets with the library, as a registry takes them
+    Package(publish::Arguments),
+    /// Compile the library by the oldest compiler and for the other platform that are promised, where they are installed
+    Platforms,
     /// Run loads with 1 and 8 transactions in flight and by default; fails where the default is behind
     Interleaving(interleaving::Arguments),
 }
@@ -55,6 +62,8 @@ fn main() -> ExitCode {
         Task::Fuzz(arguments) => fuzz::run(&arguments, &root()),
         Task::Compare(arguments) => compare::run(&arguments, &root()),
         Task::Instructions(arguments) => instructions::run(&arguments, &root()),
+        Task::Package(arguments) => publish::package(&arguments, &root()),
+        Task::Platforms => publish::platforms(&root()),
         Task::Interleaving(arguments) => interleaving::run(&arguments, &root()),
     };
     match done {

@@ -49,6 +49,11 @@
 //! - [`Database::run_async`]: transactions as futures, for any runtime;
 //! - [`Worker`]: transactions without the look-up, or without a closure;
 //! - [`raw`]: bytes under bytes.
+//!
+//! The cargo features choose what is compiled: `silo`, `partition`, `two-phase`, `timestamp`, `occ` and `central-lock` are
+//! families of schemes, `all-schemes` (the default) all of them, and `jetstream` brings shared logs over NATS. Chiliad runs on
+//! x86-64 Linux, where it is measured and tested, and is built for aarch64 Linux, where each thread has one transaction in
+//! flight; other platforms refuse to compile. Rust 1.93 compiles it.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
@@ -57,6 +62,8 @@
 mod documents {
     #[doc = include_str!("../../../README.md")]
     struct FrontPage;
+    #[doc = include_str!("../README.md")]
+    struct CratePage;
     #[doc = include_str!("../../../docs/embedding.md")]
     struct Guide;
     #[doc = include_str!("../../../docs/coming-from.md")]

@@ -24,6 +24,9 @@
 //! 4. code that holds a concrete machine (the facade, a driver) starts threads: code that is generic over
 //!    `M` offers loops to run and never spawns.
 
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+compile_error!("Chiliad runs on Linux, on x86-64 and aarch64");
+
 mod affinity;
 mod allocator;
 mod array;

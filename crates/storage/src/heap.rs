@@ -325,7 +325,8 @@ impl<M: Machine> Heap<M> {
     ) -> Result<(), OutOfMemory> {
         debug_assert!(target.slots.is_empty(), "a pool is filled when it is empty");
         let bytes = slot_bytes(pool, shape);
-        let wanted = target.batch(bytes);
+        // In models a chunk is small, since every word in it costs.
+        let wanted = target.batch(bytes).min((M::chunk_bytes() / bytes).max(1));
         if matches!(self.supply, Supply::Pools) {
             target.grow(bytes, M::chunk_bytes());
         }

@@ -13,15 +13,17 @@
 //! A sixth word, `tick`, is the slot's own and stays when the slot changes hands: the last tick of the
 //! clock that went into a timestamp.
 //!
-//! Slots come in segments allocated on demand and never given back; a freed slot is reused.
+//! Slots come in segments allocated on demand and never given back; a freed slot is reused. Each segment is as large as
+//! all before it together, so that few links lead to all of them: a small database has few words, and a model of
+//! reclamation few to keep a history of.
 
-use chiliad_machine::{Latch, Link, Machine, Ordering, Shared, Tagged, Word};
+use chiliad_machine::{Array, Latch, Link, Machine, Ordering, Tagged, Word};
 
 /// The greatest number of workers that a database can have at once.
 pub const WORKERS_MAX: usize = 65_536;
 
-const SEGMENT_SLOTS: usize = 64;
-
+/// Slots of the first segment, and of the second.
+const FIRST_SLOTS: usize = 64;
 /// One worker's words. Zero means "not in it" for the first five.
 #[repr(C, align(64))]
 pub struct Slot<M: Machine> {
@@ -39,20 +41,46 @@ pub struct Slot<M: Machine> {
     pub tick: M::Word,
 }
 
-const SEGMENTS_MAX: usize = WORKERS_MAX / SEGMENT_SLOTS;
+/// Segments that hold [`WORKERS_MAX`].
+const SEGMENTS_MAX: usize = (WORKERS_MAX / FIRST_SLOTS).ilog2() as usize + 1;
 
-type Segment<M> = [Slot<M>; SEGMENT_SLOTS];
+/// The segment of a slot, and the slot's place in it.
+fn place_of(slot: usize) -> (usize, usize) {
+    match (slot / FIRST_SLOTS).checked_ilog2() {
+        None => (0, slot),
+        Some(doublings) => (doublings as usize + 1, slot - (FIRST_SLOTS << doublings)),
+    }
+}
+
+/// Slots of a segment.
+fn slots_of(segment: usize) -> usize {
+    FIRST_SLOTS << segment.saturating_sub(1)
+}
+
+impl<M: Machine> Slot<M> {
+    fn new() -> Self {
+        Self {
+            pin: M::Word::new(0),
+            window: M::Word::new(0),
+            snapshot: M::Word::new(0),
+            catalog_version: M::Word::new(0),
+            timestamp: M::Word::new(0),
+            tick: M::Word::new(0),
+        }
+    }
+}
 
 /// All worker slots of a database.
 pub struct Slots<M: Machine> {
-    segments: [M::Link<Segment<M>>; SEGMENTS_MAX],
+    /// The first slot of each.
+    segments: [M::Link<Slot<M>>; SEGMENTS_MAX],
     /// One more than the greatest slot number ever in use.
     high: M::Word,
     registry: Latch<M, Registry<M>>,
 }
 
 struct Registry<M: Machine> {
-    owned: Vec<Shared<M, Segment<M>>>,
+    owned: Vec<Array<M, Slot<M>>>,
     free: Vec<u32>,
 }
 
@@ -77,20 +105,13 @@ impl<M: Machine> Slots<M> {
         if next == WORKERS_MAX {
             return None;
         }
-        if next % SEGMENT_SLOTS == 0 {
-            let segment: Shared<M, Segment<M>> = Shared::new(core::array::from_fn(|_| Slot {
-                pin: M::Word::new(0),
-                window: M::Word::new(0),
-                snapshot: M::Word::new(0),
-                catalog_version: M::Word::new(0),
-                timestamp: M::Word::new(0),
-                tick: M::Word::new(0),
-            }));
-            let place = core::ptr::from_ref(&*segment).cast_mut();
-            debug_assert!(registry.owned.len() == next / SEGMENT_SLOTS, "segments come in order");
-            registry.owned.push(segment);
+        let (segment, place) = place_of(next);
+        if place == 0 {
+            let slots = Array::new(slots_of(segment), Slot::new);
+            debug_assert!(registry.owned.len() == segment, "segments come in order");
             // Release pairs with the acquire in `get`: the slots are constructed.
-            self.segments[next / SEGMENT_SLOTS].store(Tagged::new(place, 0), Ordering::Release);
+            self.segments[segment].store(Tagged::new(slots.first(), 0), Ordering::Release);
+            registry.owned.push(slots);
         }
         // Release pairs with the acquire in `iter`: the segment is linked.
         self.high.store(next as u64 + 1, Ordering::Release);
@@ -101,7 +122,7 @@ impl<M: Machine> Slots<M> {
     pub fn release(&self, slot: u32) {
         let mut registry = self.registry.lock();
         debug_assert!(!registry.free.contains(&slot), "a slot is released once");
-        debug_assert!((slot as usize) < registry.owned.len() * SEGMENT_SLOTS, "it was acquired");
+        debug_assert!(place_of(slot as usize).0 < registry.owned.len(), "it was acquired");
         registry.free.push(slot);
     }
 
@@ -110,12 +131,12 @@ impl<M: Machine> Slots<M> {
     /// # Panics
     /// When it never did.
     pub fn get(&self, slot: u32) -> &Slot<M> {
-        let slot = slot as usize;
+        let (segment, place) = place_of(slot as usize);
         // Acquire pairs with the release in `acquire`: the slots are constructed.
-        let segment = self.segments[slot / SEGMENT_SLOTS].load(Ordering::Acquire);
-        assert!(!segment.is_null(), "a slot that was never acquired");
-        // SAFETY: segments live as long as `self`, which owns them.
-        unsafe { &(&*segment.pointer())[slot % SEGMENT_SLOTS] }
+        let first = self.segments[segment].load(Ordering::Acquire);
+        assert!(!first.is_null(), "a slot that was never acquired");
+        // SAFETY: segments live as long as `self`, which owns them, and this one has the place.
+        unsafe { &*first.pointer().add(place) }
     }
 
     /// All slots ever in use, with their numbers.
@@ -129,5 +150,22 @@ impl<M: Machine> Slots<M> {
 impl<M: Machine> Default for Slots<M> {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_slot_has_a_place_of_its_own() {
+        let mut next = (0, 0);
+        for slot in 0..WORKERS_MAX {
+            let (segment, place) = place_of(slot);
+            assert_eq!((segment, place), next, "slot {slot}");
+            let last = place + 1 == slots_of(segment);
+            next = if last { (segment + 1, 0) } else { (segment, place + 1) };
+        }
+        assert_eq!(next, (SEGMENTS_MAX, 0), "there is a link for each");
     }
 }

@@ -7,6 +7,7 @@ mod citations;
 mod edges;
 mod faults;
 mod orderings;
+mod published;
 mod repository;
 mod retired;
 mod sources;
@@ -29,6 +30,7 @@ pub fn run(root: &Path) -> Result<(), String> {
     let sources = sources::read(root)?;
     let mut complaints = edges::check(&edges::read(root)?);
     complaints.extend(repository::check(root));
+    complaints.extend(published::check(root));
     complaints.extend(retired::words(root, &sources)?);
     complaints.extend(citations::of_documents(root)?);
     for rule in RULES {
