@@ -109,7 +109,13 @@ impl Subscriber for Told {
     fn exit(&self, _: &Id) {}
 }
 
+/// One after the other: what a subscriber on one thread wants to hear is remembered for all of them.
 #[test]
+fn a_database_is_watched() {
+    a_subscriber_hears_of_what_a_database_does();
+    a_recorder_has_the_numbers();
+}
+
 fn a_subscriber_hears_of_what_a_database_does() {
     let path = std::env::temp_dir().join(format!("chiliad-watch-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&path);
@@ -141,7 +147,6 @@ fn a_subscriber_hears_of_what_a_database_does() {
     assert!(warned.contains("ran out of retries") && warned.contains("read_changed"), "{warned}");
 }
 
-#[test]
 fn a_recorder_has_the_numbers() {
     let path = std::env::temp_dir().join(format!("chiliad-recorder-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&path);
