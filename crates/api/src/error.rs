@@ -315,17 +315,6 @@ impl fmt::Display for Error {
             Self::UniqueViolation { index } => {
                 write!(f, "the unique index {index} has this key already")
             }
-            Self::NotUnique(rows) => write!(f, "{rows}"),
-            Self::Migration(failed) => write!(f, "{failed}"),
-            Self::Migrating(name) => {
-                write!(f, "the table {name} is being written anew by a migration: it is only read")
-            }
-            Self::LaterRelease { made: (number, name), known } => write!(
-                f,
-                "the database was migrated by a later release: migration {number} ({name}) was made, \
-                 this release knows up to {known}"
-            ),
-            Self::Unsupported(what) => write!(f, "{what}"),
             Self::RolledBack => write!(f, "rolled back by its own logic"),
             Self::UnknownTable(name) => write!(f, "no table {name}"),
             Self::TableExists(name) => write!(f, "there is a table {name} already"),
@@ -408,6 +397,17 @@ impl Error {
             Self::UnknownPosition(position) => {
                 write!(f, "{position} is no position of this database")
             }
+            Self::NotUnique(rows) => write!(f, "{rows}"),
+            Self::Migration(failed) => write!(f, "{failed}"),
+            Self::Migrating(name) => {
+                write!(f, "the table {name} is being written anew by a migration: it is only read")
+            }
+            Self::LaterRelease { made: (number, name), known } => write!(
+                f,
+                "the database was migrated by a later release: migration {number} ({name}) was made, \
+                 this release knows up to {known}"
+            ),
+            Self::Unsupported(what) => write!(f, "{what}"),
             Self::LayoutDiffers(differs) => write!(f, "{differs}"),
             Self::SchemaChanged(name) => {
                 write!(

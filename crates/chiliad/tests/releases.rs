@@ -140,15 +140,12 @@ fn kill(cycles: u32) -> u32 {
     between
 }
 
+/// `CHILIAD_CYCLES` says how many are killed.
 #[test]
 fn killed_releases_leave_old_rows_or_new_ones() {
-    kill(10);
-}
-
-#[test]
-#[ignore = "takes minutes"]
-fn two_hundred_killed_releases_leave_old_rows_or_new_ones() {
-    assert!(kill(200) > 0, "some were killed between two migrations");
+    let cycles = std::env::var("CHILIAD_CYCLES").map_or(10, |it| it.parse().expect("a number"));
+    let between = kill(cycles);
+    assert!(between > 0 || cycles < 50, "some are killed between two migrations");
 }
 
 /// What the look at rows and indexes is there for.

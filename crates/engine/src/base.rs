@@ -58,7 +58,8 @@ impl<M: Machine> Base<'_, M> {
                 .check()
                 .and_then(|()| durable.change_catalog(&self.catalog.blob_with(&made)));
             if let Err(error) = changed {
-                made.forget(self.heap);
+                self.catalog.forget(&made);
+                self.catalog.dropped_tables.take_apart(self.heap, usize::MAX);
                 return Err(error);
             }
         }

@@ -267,3 +267,18 @@ fn migrations_that_do_not_go_on_are_refused() {
     refused(&db, &[step(1, "a"), step(2, "b"), step(3, "c")], "Migration 2 (b) comes too late");
     assert_eq!(db.migrate(&[step(1, "a"), step(3, "c"), step(4, "d")]), Ok(vec![4]));
 }
+
+#[test]
+fn a_server_of_a_shared_log_says_what_it_does_not_do() {
+    let options = chiliad::Options::default();
+    let db = Database::join("memory:migrations", options).unwrap();
+    let _: Table<u64, One> = db.create_table("people").unwrap();
+    let refused = db.migrate(&[Migration::new(1, "people", create)]);
+    assert!(matches!(refused, Err(Error::Unsupported(_))), "{refused:?}");
+    let refused = db.change_indexes::<u64, One>("people");
+    assert!(matches!(refused, Err(Error::Unsupported(_))), "{refused:?}");
+    assert!(refused.unwrap_err().to_string().contains("servers that share a log"));
+    // Columns change there, too.
+    let renamed = SchemaChange::Rename { from: "age".into(), to: "years".into() };
+    db.change_schema("people", &[renamed]).unwrap();
+}

@@ -23,6 +23,9 @@ use chiliad_storage::{LeafRun, LocalHeap};
 /// Rows of one transaction.
 const ROWS: usize = 32;
 
+/// It works for as long as one of so many parts of a second, and then rests for as long.
+const PIECES_PER_SECOND: u64 = 500;
+
 /// The filler takes a row for one that has its entry.
 static ENTRY_NOT_FILLED: Fault = Fault {
     name: "entry-not-filled",
@@ -74,6 +77,7 @@ impl<M: Machine> Base<'_, M> {
         let mut filling = table.secondary().iter().filter(|index| index.state == State::Filling);
         let kept = filling.find(|index| index.spec.name == name);
         let kept = kept.ok_or(Error::UnknownIndex(name))?.clone();
+        debug_assert!(kept.takes_entries() && !kept.is_ready(), "writers keep it, nobody reads it");
         let mut fill =
             |session: &mut dyn Session<M>, key: &[u8]| enter(session, &table, id, &kept, key);
         self.each_row(&table, session, &mut fill)?;
@@ -139,6 +143,8 @@ impl<M: Machine> Base<'_, M> {
         };
         self.wait_for_version(version)?;
         let (table, _) = self.catalog.declared(from)?;
+        debug_assert!(from != to, "rows go to another table");
+        debug_assert!(table.declared().closed, "its rows stay as they are");
         let failed = |key: &[u8], reason: String| {
             Error::Migration(Box::new(MigrationFailed::new(table.name(), key, reason)))
         };
@@ -178,6 +184,7 @@ impl<M: Machine> Base<'_, M> {
 
     /// Waits until no transaction is left that goes by an older version of the catalog.
     fn wait_for_version(&self, version: u64) -> Result<()> {
+        debug_assert!(version > 0, "zero pins none");
         while oldest_catalog_version(&self.heap.slots) < version {
             self.durable.map_or(Ok(()), |durable| durable.check())?;
             nap::<M>();
@@ -217,7 +224,7 @@ impl<M: Machine> Base<'_, M> {
         let walk = Shared::<M, Walk<M>>::new(Walk::new(&table.index));
         let mut heap = LocalHeap::new(self.heap).ok_or(Error::NO_SLOT)?;
         let (mut view, mut run) = (View::new(), LeafRun::default());
-        let (mut keys, mut more) = (Vec::new(), true);
+        let (mut keys, mut more, mut begun) = (Vec::new(), true, M::now());
         while more {
             // While the view is shown the table is not taken apart, should somebody drop it.
             view.show(self.catalog, heap.slot());
@@ -228,10 +235,17 @@ impl<M: Machine> Base<'_, M> {
             unpin_catalog_version(heap.slot());
             heap.reclaim();
             if keys.len() >= ROWS || !more {
+                debug_assert!(!heap.is_pinned(), "nothing is held back meanwhile");
                 for some in keys.chunks(ROWS) {
                     rows(session, &partitions, some, each)?;
                 }
                 keys.clear();
+                let worked = M::now() - begun;
+                if worked > M::ticks_per_second() / PIECES_PER_SECOND {
+                    // Half of the time is left to others.
+                    M::park_until(M::now() + worked);
+                    begun = M::now();
+                }
             }
         }
         Ok(())
@@ -248,8 +262,10 @@ fn rows<M: Machine>(
     keys: &[Vec<u8>],
     each: &mut EachRow<'_, M>,
 ) -> Result<()> {
+    debug_assert!(keys.len() <= ROWS, "a small transaction");
     let (mut rest, mut at_once, mut retries) = (keys, keys.len(), 0);
     while !rest.is_empty() {
+        debug_assert!(at_once > 0, "it gets on");
         let (now, later) = rest.split_at(at_once.min(rest.len()));
         match attempt(session, partitions, retries, now, each) {
             Ok(()) => (rest, retries) = (later, 0),
@@ -292,6 +308,7 @@ fn enter<M: Machine>(
 ) -> Result<()> {
     let Some(row) = session.get(id, key)? else { return Ok(()) };
     let value = session.bytes(row)?.to_vec();
+    debug_assert!(!index.is_ready(), "it is being filled");
     index.check(key, &value)?;
     let mut entry = Vec::new();
     index.encode(key, &value, &mut entry);

@@ -133,6 +133,15 @@ impl<M: Machine> Catalog<M> {
         made.id
     }
 
+    /// Leaves the memory of a table that was made and not shown to the dropped ones.
+    pub fn forget(&self, made: &Made<M>) {
+        debug_assert!(!made.tables.is_empty(), "a table, and its indexes");
+        // Release pairs with the acquire in `pin_catalog_version`.
+        let version = self.version.fetch_add(1, Ordering::Release) + 1;
+        let stored = made.tables.iter().map(|table| Arc::clone(table.stored()));
+        self.dropped_tables.add(stored, version);
+    }
+
     /// The tables of a catalog as it was, by number and empty.
     pub fn restore(
         heap: &Arc<Shared<M, Heap<M>>>,
@@ -143,6 +152,7 @@ impl<M: Machine> Catalog<M> {
         for (number, spec) in &blob.tables {
             let indexes = blob.numbers_of_indexes(*number, spec);
             let made = make(heap, spec.clone(), indexes.clone(), verify)?;
+            debug_assert!(made.len() == 1 + indexes.len(), "a table for each number");
             for (at, table) in [TableId(*number)].into_iter().chain(indexes).zip(made) {
                 entries[at.0 as usize] = Some(table);
             }
@@ -252,23 +262,6 @@ pub struct Made<M: Machine> {
     hidden: bool,
 }
 
-impl<M: Machine> Made<M> {
-    /// Gives the memory back.
-    pub fn forget(self, heap: &Arc<Shared<M, Heap<M>>>) {
-        if let Some(mut local) = LocalHeap::new(heap) {
-            for table in &self.tables {
-                let (mut teardown, mut budget) = (table.index.teardown(), usize::MAX);
-                // SAFETY: the table was never shown, so nobody has seen its index, which is empty.
-                let done = unsafe {
-                    let each = &mut |_: &mut _, _| {};
-                    table.index.dismantle_some(&mut local, &mut teardown, &mut budget, each)
-                };
-                debug_assert!(done, "there is no limit");
-            }
-        }
-    }
-}
-
 /// A table, followed by the tables of its secondary indexes, which have these numbers.
 fn make<M: Machine>(
     heap: &Arc<Shared<M, Heap<M>>>,
@@ -306,6 +299,7 @@ pub(super) fn make_index<M: Machine>(
 ) -> Result<Table<M>> {
     let limit_bytes = heap.usage().limit_bytes;
     let mut local = LocalHeap::new(heap).ok_or(Error::NO_SLOT)?;
+    debug_assert!(!name.contains('/'), "an index of a table");
     let declared = Declared::new(index_spec(of, name), vec![]);
     let mut made = indexes(heap, &mut local, [&declared.spec].into_iter());
     let made = made.as_mut().and_then(Vec::pop).ok_or(Error::OutOfMemory { limit_bytes })?;
@@ -340,6 +334,7 @@ pub(super) fn blob_of<M: Machine>(places: &[Place<M>], applied: Vec<(u32, String
             blob.add(number, spec, indexes);
         }
     }
+    debug_assert!(blob.tables.iter().all(|(it, _)| *it < blob.next), "numbers given out");
     blob
 }
 

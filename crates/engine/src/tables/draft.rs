@@ -45,6 +45,7 @@ impl<M: Machine> Catalog<M> {
             *tables = draft.places;
             gone
         };
+        debug_assert!(draft.applied.is_sorted_by(|a, b| a.0 < b.0), "numbers of migrations ascend");
         *self.applied.lock() = draft.applied;
         // Release pairs with the acquire in `pin_catalog_version`.
         let version = self.version.fetch_add(1, Ordering::Release) + 1;
@@ -88,6 +89,7 @@ impl<M: Machine> Draft<M> {
 
     /// Adds the table of an index.
     pub fn add_index_table(&mut self, table: Table<M>) -> TableId {
+        debug_assert!(table.is_index, "its rows are entries");
         let id = TableId(self.places.len() as u32);
         self.places.push(Place { table: Some(table), layout: TableLayout::Bytes, hidden: false });
         id
@@ -119,6 +121,7 @@ impl<M: Machine> Draft<M> {
 
     fn change_layout(&mut self, id: TableId, layout: &TableLayout) -> Result<()> {
         let (table, had) = self.get(id)?;
+        debug_assert!(!table.is_index, "an index has no columns");
         let (mut spec, _) = table.spec_now(had);
         spec.change_layout(layout.clone())?;
         for index in table.secondary().iter().filter(|index| index.is_coming()) {
@@ -165,6 +168,7 @@ impl<M: Machine> Draft<M> {
         let indexes: Vec<_> = table.secondary().iter().map(|index| index.table).collect();
         for id in [id].into_iter().chain(indexes) {
             let place = &mut self.places[id.0 as usize];
+            debug_assert!(place.table.is_some(), "a table goes with all its indexes");
             (place.table, place.layout) = (None, TableLayout::Bytes);
         }
         Ok(())
@@ -174,6 +178,7 @@ impl<M: Machine> Draft<M> {
     fn show(&mut self, id: TableId) -> Result<()> {
         let (table, _) = self.get(id)?;
         self.check_free(table.name())?;
+        debug_assert!(self.places[id.0 as usize].hidden, "it was built, and is shown once");
         let declared = Declared { closed: true, ..table.declared().clone() };
         let indexes: Vec<_> = table.secondary().iter().map(|index| index.table).collect();
         for id in [id].into_iter().chain(indexes) {
@@ -193,6 +198,7 @@ impl<M: Machine> Draft<M> {
 
     /// Brings an index that is in one state into another one.
     pub fn turn_index(&mut self, id: TableId, name: &str, from: State, to: State) -> Result<()> {
+        debug_assert!(from != to, "one state after the other");
         let mut declared = self.get(id)?.0.declared().clone();
         let mut indexes = declared.secondary.iter_mut();
         let index = indexes.find(|index| index.state == from && index.spec.name == name);
@@ -231,6 +237,7 @@ impl<M: Machine> Draft<M> {
             let mut declared = table.declared().clone();
             declared.closed = false;
             for gone in declared.secondary.extract_if(.., |it| it.state == State::Forgotten) {
+                debug_assert!(self.places[gone.table.0 as usize].table.is_some(), "it goes once");
                 self.places[gone.table.0 as usize].table = None;
             }
             let leaving = declared.secondary.iter_mut().filter(|it| it.state == State::Leaving);

@@ -94,6 +94,7 @@ impl<M: Machine> DroppedTables<M> {
                 Dropped { table, version, teardown }
             })
             .collect();
+        debug_assert!(!dropped.is_empty(), "a table is dropped");
         self.count.fetch_add(dropped.len() as u64, Ordering::Relaxed);
         self.newest.store(version, Ordering::Relaxed);
         self.waiting.lock().extend(dropped);

@@ -113,6 +113,10 @@ impl Declared {
             made_for: TableLayout::Unknown,
         };
         let secondary: Vec<Kept> = secondary.into_iter().enumerate().map(kept).collect();
+        debug_assert!(
+            secondary.len() == spec.secondary.len() || secondary.is_empty(),
+            "an index for each declaration, or the table of an index"
+        );
         let spec = TableSpec { secondary: Vec::new(), ..spec };
         Self { spec, next_position: secondary.len(), secondary, closed: false }
     }
@@ -120,7 +124,9 @@ impl Declared {
     /// This declaration with one more index, which is announced, and is to be read when the table has that layout.
     pub fn announcing(&self, index: Secondary, made_for: TableLayout) -> Self {
         let mut declared = self.clone();
+        debug_assert!(!self.closed, "a table that writers may change");
         let position = self.next_position;
+        debug_assert!(self.secondary.iter().all(|it| it.position < position), "a new number");
         declared.secondary.push(Kept {
             index: Arc::new(index),
             position,
@@ -139,6 +145,8 @@ impl<M: Machine> Table<M> {
 
     /// The same rows under another declaration.
     pub fn redeclared(&self, declared: Declared) -> Self {
+        debug_assert!(declared.spec.index == self.declared.spec.index, "the same rows");
+        debug_assert!(declared.next_position >= self.declared.next_position, "none comes again");
         Self { stored: Arc::clone(&self.stored), declared: Arc::new(declared) }
     }
 
