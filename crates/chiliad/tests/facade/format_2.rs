@@ -133,7 +133,7 @@ fn copies_of_it_can_be_opened() {
         assert!(refused::<Turned>(&backup).contains("another order"));
         has_its_rows(&backup);
         drop(backup);
-        assert_eq!(format(&to.join("backup")), 3);
+        assert_eq!(format(&to.join("backup")), 4);
         fs::remove_dir_all(to.join("backup")).unwrap();
     }
 }
