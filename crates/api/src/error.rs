@@ -315,6 +315,7 @@ impl fmt::Display for Error {
             Self::UniqueViolation { index } => {
                 write!(f, "the unique index {index} has this key already")
             }
+            Self::Unsupported(what) => write!(f, "{what}"),
             Self::RolledBack => write!(f, "rolled back by its own logic"),
             Self::UnknownTable(name) => write!(f, "no table {name}"),
             Self::TableExists(name) => write!(f, "there is a table {name} already"),
@@ -358,6 +359,45 @@ impl fmt::Display for Error {
             }
             Self::Canceled => write!(f, "told to give up before a commit"),
             Self::InUse { handles } => write!(f, "it stays open for {handles} other handles of it"),
+            Self::SchemeNotCompiledIn { scheme, there } => {
+                write!(f, "the scheme {scheme} is not compiled in: there are {}", there.join(", "))
+            }
+            Self::HostExhausted(what) | Self::InvalidOption(what) => write!(f, "{what}"),
+            _ => self.fmt_of_columns(f),
+        }
+    }
+}
+
+impl Error {
+    /// The text of an error about a table's columns, or about a change of tables.
+    fn fmt_of_columns(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotUnique(rows) => write!(f, "{rows}"),
+            Self::Migration(failed) => write!(f, "{failed}"),
+            Self::Migrating(name) => {
+                write!(f, "the table {name} is being written anew by a migration: it is only read")
+            }
+            Self::LaterRelease { made: (number, name), known } => write!(
+                f,
+                "the database was migrated by a later release: migration {number} ({name}) was made, \
+                 this release knows up to {known}"
+            ),
+            Self::LayoutDiffers(differs) => write!(f, "{differs}"),
+            Self::SchemaChanged(name) => {
+                write!(
+                    f,
+                    "the schema of the table {name} has changed since it was opened: open it again"
+                )
+            }
+            Self::BadRow(bad) => write!(f, "the stored bytes do not fit the table's schema: {bad}"),
+            Self::Schema(wrong) => write!(f, "{wrong}"),
+            _ => self.fmt_of_logs(f),
+        }
+    }
+
+    /// The text of an error about a log or a directory.
+    fn fmt_of_logs(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::OpenedReadOnly => write!(f, "the database was opened for reading only"),
             Self::LogFailed(error) => {
                 write!(f, "the log has failed, the database only reads: {error}")
@@ -374,19 +414,6 @@ impl fmt::Display for Error {
             Self::TransactionTooLarge { bytes, accepted } => {
                 write!(f, "a transaction of {bytes} bytes; at most {accepted} are accepted")
             }
-            Self::SchemeNotCompiledIn { scheme, there } => {
-                write!(f, "the scheme {scheme} is not compiled in: there are {}", there.join(", "))
-            }
-            Self::HostExhausted(what) | Self::InvalidOption(what) => write!(f, "{what}"),
-            _ => self.fmt_of_columns(f),
-        }
-    }
-}
-
-impl Error {
-    /// The text of an error about a table's columns, or about a position in the changes.
-    fn fmt_of_columns(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
             Self::PositionPassed(passed) => {
                 let PassedPosition { position, oldest } = **passed;
                 write!(
@@ -397,26 +424,6 @@ impl Error {
             Self::UnknownPosition(position) => {
                 write!(f, "{position} is no position of this database")
             }
-            Self::NotUnique(rows) => write!(f, "{rows}"),
-            Self::Migration(failed) => write!(f, "{failed}"),
-            Self::Migrating(name) => {
-                write!(f, "the table {name} is being written anew by a migration: it is only read")
-            }
-            Self::LaterRelease { made: (number, name), known } => write!(
-                f,
-                "the database was migrated by a later release: migration {number} ({name}) was made, \
-                 this release knows up to {known}"
-            ),
-            Self::Unsupported(what) => write!(f, "{what}"),
-            Self::LayoutDiffers(differs) => write!(f, "{differs}"),
-            Self::SchemaChanged(name) => {
-                write!(
-                    f,
-                    "the schema of the table {name} has changed since it was opened: open it again"
-                )
-            }
-            Self::BadRow(bad) => write!(f, "the stored bytes do not fit the table's schema: {bad}"),
-            Self::Schema(wrong) => write!(f, "{wrong}"),
             // Every other one has its text above.
             other => write!(f, "{other:?}"),
         }

@@ -4,8 +4,10 @@ use crate::common::Scratch;
 use chiliad::changes::Position;
 use chiliad::raw::TableSpec;
 use chiliad::row::Value;
+use chiliad::shared_log::MemoryLog;
 use chiliad::{Cancel, Database, Durability, Error, Options, Row, RunOptions, Table};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 fn options() -> Options {
@@ -127,6 +129,8 @@ fn positions_of_another_database_and_of_the_future_are_refused() {
 fn without_a_log_of_its_own_a_database_has_no_changes() {
     let memory = Database::in_memory().unwrap();
     assert!(matches!(memory.changes(Position::START), Err(Error::InvalidOption(_))));
+    let joined = Database::join_log(Arc::new(MemoryLog::new()), Options::default()).unwrap();
+    assert!(matches!(joined.changes(Position::START), Err(Error::InvalidOption(_))));
     let place = Scratch::new();
     drop(open(&place));
     let looking = Database::open_with(&*place, options().read_only(true)).unwrap();

@@ -30,6 +30,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// [`Error::InvalidOption`] for a database without a directory to write to.
     pub fn change_positions(&self) -> Result<(Position, Position)> {
         let readable = self.inner.base().durable()?.readable();
+        debug_assert!(readable.oldest() <= readable.newest(), "what is dropped is durable");
         Ok((readable.oldest(), readable.newest()))
     }
 }

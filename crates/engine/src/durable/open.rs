@@ -218,6 +218,8 @@ fn kept(manifest: &Manifest, segments: Vec<Retired>) -> KeptLog {
         ends: it.ends.clone(),
     }));
     debug_assert!(kept.ended.is_sorted_by_key(|it| it.incarnation), "what is kept is older");
+    debug_assert!(kept.ended.iter().all(|it| it.incarnation > 0), "incarnations count from one");
+    debug_assert!(kept.segments.is_sorted_by_key(|it| it.id), "segments are in order");
     kept
 }
 

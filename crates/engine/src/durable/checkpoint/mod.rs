@@ -236,7 +236,13 @@ impl<M: Machine> Durable<M> {
             let file = self.disk.open(&id.to_string(), Access::Read).and_then(|file| file.bytes());
             file.map_err(LogError::io(format!("opening {id}")))
         };
+        let before = kept.dropped;
         let dropped = kept.trim(self.options.change_log_bytes, bytes)?;
+        debug_assert!(kept.dropped >= before, "what has been dropped does not come back");
+        debug_assert!(
+            self.options.change_log_bytes > 0 || kept.segments.is_empty(),
+            "nothing is kept that nobody asked for"
+        );
         Ok((kept, dropped))
     }
 
