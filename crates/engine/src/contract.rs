@@ -275,8 +275,12 @@ pub trait Scheme<M: Machine>: Sized + 'static {
 
     /// Whether what was read is still one state of the database. It is, where nothing that was read can change before
     /// the transaction ends.
-    fn validate(&mut self, writes: &WriteSet<M>) -> Result<(), Abort<M>> {
-        let _ = writes;
+    fn validate(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        writes: &WriteSet<M>,
+    ) -> Result<(), Abort<M>> {
+        let _ = (cx, writes);
         Ok(())
     }
 

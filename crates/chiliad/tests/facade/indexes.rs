@@ -275,3 +275,35 @@ fn threads_keep_indexes_in_line() {
         compare(&db, people, &rows.into_iter().collect());
     }
 }
+
+#[derive(Row, Debug, PartialEq)]
+#[index(by_badge(badge), unique)]
+struct Badged {
+    badge: u64,
+}
+
+/// Each row has a badge of its own, so no state has two rows of one. What looks like it is half of a commit: a reason to run
+/// the transaction again, and no error.
+#[test]
+fn half_a_commit_is_no_violation_of_a_unique_index() {
+    for scheme in serializable() {
+        let db = open(scheme);
+        let rows: Table<u64, Badged> = db.create_table("rows").unwrap();
+        std::thread::scope(|scope| {
+            for seed in 0..3 {
+                let db = &db;
+                scope.spawn(move || {
+                    let mut dice = Dice::new(seed);
+                    for _ in 0..3_000 {
+                        let (key, row) = (dice.below(3), |key| Badged { badge: key });
+                        let changed = match dice.below(2) {
+                            0 => db.run(|tx| tx.remove(&rows, &key).map(|_| ())),
+                            _ => db.run(|tx| tx.put(&rows, &key, &row(key))),
+                        };
+                        assert_eq!(changed, Ok(()), "{scheme}");
+                    }
+                });
+            }
+        });
+    }
+}

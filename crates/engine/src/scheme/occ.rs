@@ -282,7 +282,11 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         Step::Done(())
     }
 
-    fn validate(&mut self, _writes: &WriteSet<M>) -> Result<(), Abort<M>> {
+    fn validate(
+        &mut self,
+        _cx: &mut Context<'_, M, Self>,
+        _writes: &WriteSet<M>,
+    ) -> Result<(), Abort<M>> {
         self.check(false)
     }
 

@@ -184,8 +184,18 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
         Step::Done(())
     }
 
-    fn validate(&mut self, writes: &WriteSet<M>) -> Result<(), Abort<M>> {
-        self.check(Some(writes))
+    /// Under the commit latch: commits latch no records, so half of one would look like a state.
+    fn validate(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        writes: &WriteSet<M>,
+    ) -> Result<(), Abort<M>> {
+        M::enter_section();
+        self.take_latch(cx);
+        let valid = self.check(Some(writes));
+        self.end(cx);
+        M::leave_section();
+        valid
     }
 
     fn prepare(

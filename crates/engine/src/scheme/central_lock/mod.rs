@@ -216,7 +216,11 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         self.client.placed(cx.table, record, guards.map(gap::number))
     }
 
-    fn validate(&mut self, _writes: &WriteSet<M>) -> Result<(), Abort<M>> {
+    fn validate(
+        &mut self,
+        _cx: &mut Context<'_, M, Self>,
+        _writes: &WriteSet<M>,
+    ) -> Result<(), Abort<M>> {
         if self.gaps.hold() { Ok(()) } else { Err(Abort::new(Reason::Phantom)) }
     }
 
@@ -230,7 +234,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         // the same fence of peers, one of which therefore sees the other's.
         M::fence(Ordering::SeqCst);
         let epoch = cx.epochs.open_window(cx.heap.slot());
-        self.validate(writes)?;
+        self.validate(cx, writes)?;
         if writes.is_empty() {
             return Ok(CommitPoint { epoch, order: self.last });
         }

@@ -194,7 +194,11 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         Step::Done(())
     }
 
-    fn validate(&mut self, writes: &WriteSet<M>) -> Result<(), Abort<M>> {
+    fn validate(
+        &mut self,
+        _cx: &mut Context<'_, M, Self>,
+        writes: &WriteSet<M>,
+    ) -> Result<(), Abort<M>> {
         self.check(Some(writes))
     }
 

@@ -356,7 +356,11 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         Step::Done(())
     }
 
-    fn validate(&mut self, _writes: &WriteSet<M>) -> Result<(), Abort<M>> {
+    fn validate(
+        &mut self,
+        _cx: &mut Context<'_, M, Self>,
+        _writes: &WriteSet<M>,
+    ) -> Result<(), Abort<M>> {
         if self.nodes.holds() { Ok(()) } else { Err(Abort::new(Reason::Phantom)) }
     }
 
@@ -371,7 +375,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         // the same fence of peers, one of which therefore sees the other's.
         M::fence(Ordering::SeqCst);
         let epoch = cx.epochs.open_window(cx.heap.slot());
-        self.validate(writes)?;
+        self.validate(cx, writes)?;
         if writes.is_empty() {
             return Ok(CommitPoint { epoch, order: self.last });
         }
