@@ -309,7 +309,8 @@ impl UnderNativeScheme for StaysFlat {
             reserved.push(memory.reserved_bytes - memory.spare_bytes);
         }
         let (early, late) = (reserved[3], reserved[23]);
-        assert!(late <= early + early / 50, "{}: {early} bytes, then {late}", S::INFO.name);
+        // A heap grows by blocks, of which one may come late. A table that is left costs a tenth of this in each turn.
+        assert!(late <= early + early / 20, "{}: {early} bytes, then {late}", S::INFO.name);
     }
 }
 

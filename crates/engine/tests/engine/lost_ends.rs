@@ -290,7 +290,7 @@ fn a_directory_of_the_version_before_opens_and_is_converted() {
         assert_eq!(rows(&db), ROWS);
         drop(db);
         let bytes = disk.contents(MANIFEST_NAME).expect("there");
-        assert_eq!(bytes[8], 3, "its version");
+        assert_eq!(bytes[8], 4, "its version");
         let manifest = Manifest::parse(&bytes).expect("sound");
         assert!(manifest.incarnations[..2].iter().all(|it| !it.ends.is_empty()));
         assert_eq!(rows(&open(&disk.kill(), Mode::Write, 2).expect("sound")), ROWS);

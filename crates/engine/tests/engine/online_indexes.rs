@@ -107,6 +107,18 @@ impl<S: Scheme<Sim>> World<S> {
 
     fn transact(&self, worker: &mut Worker<Sim, S>) -> Result<()> {
         let mut tx = worker.begin(&Intent { partitions: &[0, 1], ..Intent::update() })?;
+        if let Err(error) = self.write(&mut tx) {
+            // An error from a state that never was is a conflict.
+            return Err(tx.fail(error));
+        }
+        match below(5) {
+            0 => tx.rollback(),
+            _ => drop(tx.commit()?),
+        }
+        Ok(())
+    }
+
+    fn write(&self, tx: &mut impl Transaction) -> Result<()> {
         for _ in 0..1 + below(3) {
             let number = below(KEYS);
             match below(4) {
@@ -118,10 +130,6 @@ impl<S: Scheme<Sim>> World<S> {
                     }
                 }
             }
-        }
-        match below(5) {
-            0 => tx.rollback(),
-            _ => drop(tx.commit()?),
         }
         Ok(())
     }
