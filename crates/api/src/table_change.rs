@@ -13,7 +13,7 @@ pub enum TableChange {
     Rename(TableId, String),
     /// The table goes, with its indexes.
     Drop(TableId),
-    /// A table that was built by [`crate::Store::rewrite_table`] is shown under the name with which it was declared.
+    /// A table that was built by [`crate::Store::build_table`] is shown under the name with which it was declared.
     Show(TableId),
     /// An index that was filled by [`crate::Store::fill_index`] may be read.
     Ready(TableId, String),

@@ -2,12 +2,12 @@
 
 use core::fmt;
 
-/// Why a transaction was not taken into a [`Queue`].
+/// Why a transaction was not taken into a [`Queue`](crate::Queue).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refused {
     /// It has its greatest length.
     Full,
-    /// [`Queue::close`] was called.
+    /// [`Queue::close`](crate::Queue::close) was called.
     Closed,
 }
 

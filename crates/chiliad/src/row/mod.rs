@@ -147,7 +147,7 @@ pub trait Row: Sized {
         Vec::new()
     }
 
-    /// The column that says when a row expires, if there is one; see [`Expires`](crate::row::Expires).
+    /// The column that says when a row expires, if there is one; see [`Expires`].
     #[must_use]
     fn expiry() -> Option<Expiry> {
         None
