@@ -149,7 +149,7 @@ impl<M: Machine, S: Scheme<M>> Store<M> for Database<M, S> {
     }
 
     fn position_of_index(&self, table: TableId, index: &str) -> Result<usize> {
-        self.inner.words.catalog.draft().position_of_index(table, index)
+        self.inner.words.catalog.declared(table)?.0.position_of_index(index)
     }
 
     fn build_table(&self, spec: TableSpec) -> Result<TableId> {

@@ -30,6 +30,16 @@ pub(crate) struct Base<'a, M: Machine> {
 }
 
 impl<M: Machine> Base<'_, M> {
+    /// Ends the commit epoch if nobody holds it back, and tells the log, which may write what is complete. Returns the newest
+    /// epoch that is over.
+    pub fn end_epoch(&self) -> u64 {
+        let stable = self.epochs.tick(&self.heap.slots);
+        if let Some(durable) = self.durable {
+            durable.log.advance(stable);
+        }
+        stable
+    }
+
     /// As [`crate::Database::create_table`].
     pub fn create_table(&self, spec: TableSpec) -> Result<TableId> {
         if self.options.read_only {
@@ -148,14 +158,12 @@ impl<M: Machine> Base<'_, M> {
             return Err(Error::OpenedReadOnly);
         }
         let _turn = self.declaring.take();
-        let dropped = self.catalog.find(name)?;
+        let dropped = TableChange::Drop(self.catalog.find(name)?);
         if let Some(durable) = self.durable {
             // Rows that were moved to another table before must not be lost with this one.
             durable.wait(self.epochs.current())?;
-            let _turn = durable.changing.take();
-            durable.change_catalog(&self.catalog.blob_without(dropped))?;
         }
-        self.catalog.drop_table(name)?;
+        self.bring_into_force(self.catalog.draft_with(&[dropped])?)?;
         self.catalog.dropped_tables.take_apart(self.heap, usize::MAX);
         Ok(())
     }

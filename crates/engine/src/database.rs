@@ -120,10 +120,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// the scheme's lock table.
     pub fn tick(&self) {
         let Inner { heap, words, .. } = &*self.inner;
-        let stable = words.epochs.tick(&heap.slots);
-        if let Some(durable) = &words.durable {
-            durable.log.advance(stable);
-        }
+        self.inner.base().end_epoch();
         words.catalog.dropped_tables.take_apart(heap, portion::<M>());
         S::LockTable::background_tick(&words.scheme);
     }

@@ -87,8 +87,7 @@ impl<M: Machine, S: Scheme<M>> LogRunner<M, S> {
         let Some(durable) = &self.inner.words.durable else {
             return Stepped::Idle;
         };
-        let slots = &self.inner.heap.slots;
-        durable.log.advance(self.inner.words.epochs.tick(slots));
+        self.inner.base().end_epoch();
         let writer = self.writer.number();
         let ended =
             self.writer.finish(&durable.log).is_some_and(|end| durable.finish(writer, end).is_ok());

@@ -1,4 +1,4 @@
-//! What takes long about a change of a table: filling an index, writing rows anew. Small transactions do it while others
+//! The long parts of a change of a table: filling an index, writing rows anew. Small transactions do them while others
 //! go on.
 //!
 //! **Why an index misses no row, and has no entry too many.** It is announced first: writers remove entries from then on.
@@ -202,11 +202,7 @@ impl<M: Machine> Base<'_, M> {
         self.wait_for_version(version)?;
         let reached = self.epochs.current();
         while self.epochs.overview().1 <= reached {
-            let stable = self.epochs.tick(&self.heap.slots);
-            if let Some(durable) = self.durable {
-                durable.log.advance(stable);
-            }
-            if stable < reached {
+            if self.end_epoch() < reached {
                 nap::<M>();
             }
         }
@@ -252,7 +248,7 @@ impl<M: Machine> Base<'_, M> {
     }
 }
 
-/// What is done about the row of a key.
+/// Visits the row of a key.
 type EachRow<'a, M> = dyn FnMut(&mut dyn Session<M>, &[u8]) -> Result<()> + 'a;
 
 /// Has `each` look at the rows of these keys, in one transaction, or in several where that is refused.

@@ -198,14 +198,6 @@ impl<M: Machine> Catalog<M> {
         blob
     }
 
-    /// The blob of this catalog without one of its tables.
-    pub fn blob_without(&self, dropped: TableId) -> Blob {
-        let mut blob = self.blob();
-        blob.tables.retain(|(number, _)| *number != dropped.0);
-        blob.moved_indexes.remove(&dropped.0);
-        blob
-    }
-
     /// A table and those of its secondary indexes, by number.
     pub fn family(&self, id: TableId) -> Vec<Table<M>> {
         let tables = self.tables.lock();
@@ -216,30 +208,10 @@ impl<M: Machine> Catalog<M> {
         first.into_iter().chain(indexes).collect()
     }
 
-    /// Forgets a table and its secondary indexes. Transactions that have begun may finish with it;
-    /// afterwards its memory can be had back from the dropped tables.
-    pub fn drop_table(&self, name: &str) -> Result<()> {
-        let mut tables = self.tables.lock();
-        let at = position(&tables, name)?;
-        tables[at].layout = TableLayout::Bytes;
-        let mut dropped = Vec::from_iter(tables[at].table.take());
-        let indexes = dropped.iter().flat_map(Table::secondary);
-        let indexes: Vec<_> = indexes.map(|index| index.table.0 as usize).collect();
-        dropped.extend(indexes.into_iter().filter_map(|index| tables[index].table.take()));
-        drop(tables);
-        debug_assert!(
-            dropped.first().is_some_and(|table| dropped.len() == 1 + table.secondary().len()),
-            "a table goes with all its indexes"
-        );
-        // Release pairs with the acquire in `pin_catalog_version`.
-        let version = self.version.fetch_add(1, Ordering::Release) + 1;
-        self.dropped_tables.add(dropped.iter().map(|table| Arc::clone(table.stored())), version);
-        Ok(())
-    }
-
     /// A table of users in the newest version, and its layout.
     pub fn declared(&self, id: TableId) -> Result<(Table<M>, TableLayout)> {
-        self.draft().get(id).map(|(table, layout)| (table.clone(), layout.clone()))
+        let tables = self.tables.lock();
+        table_of_users(&tables, id).map(|(table, layout)| (table.clone(), layout.clone()))
     }
 
     /// The number of the table of this name.
@@ -324,6 +296,17 @@ fn table<M: Machine>(declared: Declared, index: Index<M>, verify: bool) -> Table
         present_only: spec.present_only,
     };
     Table::new(stored, declared)
+}
+
+/// A table of users, and its layout.
+pub(super) fn table_of_users<M: Machine>(
+    places: &[Place<M>],
+    id: TableId,
+) -> Result<(&Table<M>, &TableLayout)> {
+    let place = places.get(id.0 as usize);
+    let found = place.and_then(|place| Some((place.table.as_ref()?, &place.layout)));
+    let found = found.filter(|(table, _)| !table.is_index);
+    found.ok_or_else(|| Error::UnknownTable(format!("number {}", id.0)))
 }
 
 /// The catalog of these places as it is kept on disk.

@@ -1,7 +1,7 @@
 //! The next version of the catalog, made of changes that come into force together.
 
 use crate::durable::CatalogBlob as Blob;
-use crate::tables::catalog::{Catalog, Place, blob_of};
+use crate::tables::catalog::{Catalog, Place, blob_of, table_of_users};
 use crate::tables::table::{Declared, Kept, State, Table};
 use chiliad_api::{Error, Result, TableChange, TableId, TableLayout, TableSpec};
 use chiliad_machine::{Machine, Ordering, Word};
@@ -74,10 +74,7 @@ impl<M: Machine> Draft<M> {
 
     /// A table of users.
     pub fn get(&self, id: TableId) -> Result<(&Table<M>, &TableLayout)> {
-        let place = self.places.get(id.0 as usize);
-        let found = place.and_then(|place| Some((place.table.as_ref()?, &place.layout)));
-        let found = found.filter(|(table, _)| !table.is_index);
-        found.ok_or_else(|| Error::UnknownTable(format!("number {}", id.0)))
+        table_of_users(&self.places, id)
     }
 
     /// Gives a table another declaration.
@@ -95,13 +92,6 @@ impl<M: Machine> Draft<M> {
         id
     }
 
-    /// The position by which handles know an index.
-    pub fn position_of_index(&self, id: TableId, name: &str) -> Result<usize> {
-        let mut ready = self.get(id)?.0.secondary().iter().filter(|index| index.is_ready());
-        let index = ready.find(|index| index.spec.name == name);
-        index.map(|index| index.position).ok_or_else(|| Error::UnknownIndex(name.into()))
-    }
-
     fn make(&mut self, change: &TableChange) -> Result<()> {
         match change {
             TableChange::Layout(id, layout) => self.change_layout(*id, layout),
@@ -114,7 +104,7 @@ impl<M: Machine> Draft<M> {
                 self.applied.push((*number, name.clone()));
                 Ok(())
             }
-            // Whoever adds one adds it here.
+            // A new change needs an arm here.
             other => Err(Error::InvalidOption(format!("{other:?}: unknown"))),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::tables::seal::Seal;
 use chiliad_api::stamp::TombstoneStamps;
-use chiliad_api::{Secondary, TableId, TableLayout, TableSpec, Writes};
+use chiliad_api::{Error, Result, Secondary, TableId, TableLayout, TableSpec, Writes};
 use chiliad_machine::{Machine, Shared};
 use chiliad_storage::Index;
 use core::ops::Deref;
@@ -21,7 +21,7 @@ impl<M: Machine> Clone for Table<M> {
     }
 }
 
-/// What all versions of a table share: its rows.
+/// The rows of a table, which all versions of its declaration share.
 pub struct Stored<M: Machine> {
     pub index: Index<M>,
     /// The stamps of tombstones that have left, in verified runs.
@@ -179,6 +179,13 @@ impl<M: Machine> Table<M> {
         let direct = all.get(position).filter(|it| it.position == position);
         let found = direct.or_else(|| all.iter().find(|it| it.position == position));
         found.filter(|it| it.is_ready())
+    }
+
+    /// The position by which handles know an index that may be read.
+    pub fn position_of_index(&self, name: &str) -> Result<usize> {
+        let mut ready = self.secondary().iter().filter(|index| index.is_ready());
+        let index = ready.find(|index| index.spec.name == name);
+        index.map(|index| index.position).ok_or_else(|| Error::UnknownIndex(name.into()))
     }
 
     /// Whether nothing will ever change in it.
