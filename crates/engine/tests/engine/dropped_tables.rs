@@ -1,7 +1,7 @@
 //! The memory of dropped tables: it serves other tables while the database stays open, and nobody
 //! who may still look at a table loses it; simulated under many seeds, natively by the byte.
 
-use crate::kit::index;
+use crate::kit::{drawn, index, seeds, spawn_ticker};
 use chiliad_engine::Session;
 use chiliad_engine::names::{UnderNativeScheme, UnderScheme, under, under_native};
 use chiliad_engine::{
@@ -9,7 +9,7 @@ use chiliad_engine::{
     TableId, TableSpec, Transaction, Tx, Worker,
 };
 use chiliad_machine::{Fault, Interleaved, Machine};
-use chiliad_simulator::{Config, MemoryModel, Outcome, Run, Schedule, Sim, Verdict};
+use chiliad_simulator::{Config, MemoryModel, Outcome, Run, Sim, Verdict};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -56,7 +56,7 @@ fn assert_is_of(bytes: &[u8], table: TableId, number: Option<u64>) {
 const KEYS: u64 = 12;
 const TABLES: usize = 3;
 
-/// What the cores of a simulated run share.
+/// State that the cores of a simulated run share.
 struct World<S: Scheme<Sim>> {
     db: Database<Sim, S>,
     /// The tables last created, some of them dropped again.
@@ -195,13 +195,7 @@ impl UnderScheme<Sim> for Simulated {
             let world = Rc::clone(&world);
             run.spawn(format!("works {core}"), move || world.work());
         }
-        let ticked = Rc::clone(&world);
-        run.spawn_daemon("ticks", move || {
-            while !chiliad_simulator::stopping() {
-                ticked.db.tick();
-                Sim::park_until(Sim::now() + 5_000);
-            }
-        });
+        spawn_ticker(&mut run, &world.db);
         let outcome = run.go();
         run.outside(|| {
             if outcome.verdict.is_completed() {
@@ -219,16 +213,12 @@ impl UnderScheme<Sim> for Simulated {
 }
 
 fn simulate(seed: u64, scheme: &str, fault: Option<&'static Fault>) -> Outcome {
-    let memory_model = if seed.is_multiple_of(2) { MemoryModel::Tso } else { MemoryModel::Sc };
-    let schedule =
-        if seed.is_multiple_of(3) { Schedule::few_preemptions() } else { Schedule::Random };
-    let config = Config { memory_model, schedule, fault, ..Config::new(seed) };
-    under::<Sim, _>(scheme, Simulated(config)).expect("a scheme")
+    under::<Sim, _>(scheme, Simulated(drawn(seed, fault))).expect("a scheme")
 }
 
 #[test]
 fn many_schedules_pass() {
-    let seeds = std::env::var("CHILIAD_SEEDS").map_or(40, |it| it.parse().expect("a number"));
+    let seeds = seeds(40);
     for info in chiliad_engine::names::all::<Sim>() {
         let mut marks = BTreeSet::new();
         for seed in 0..seeds {

@@ -1,14 +1,15 @@
 //! Databases of servers that share nothing, on simulated hosts: one crashes, recovers and goes on, while the other is
 //! never disturbed.
 
+use crate::kit::schedule;
 use chiliad_engine::{
     Alone, Database, DurableOptions, Intent, Mode, Opened, Options, Silo, Stepped, TableSpec,
     Transaction,
 };
 use chiliad_machine::Machine;
 use chiliad_simulator::{
-    Config, DiskFaults, FaultyDisk, Host, MemoryModel, Run, Schedule, Sim, crash, host,
-    spawn_daemon_during, spawn_during, stopping,
+    Config, DiskFaults, FaultyDisk, Host, MemoryModel, Run, Sim, crash, host, spawn_daemon_during,
+    spawn_during, stopping,
 };
 use std::cell::Cell;
 use std::rc::Rc;
@@ -84,8 +85,8 @@ fn a_server_recovers_while_another_goes_on() {
     let (mut crashes, mut openings) = (0, 0);
     for seed in 0..24 {
         let memory_model = if seed % 2 == 0 { MemoryModel::Sc } else { MemoryModel::Tso };
-        let schedule = if seed % 3 == 0 { Schedule::few_preemptions() } else { Schedule::Random };
-        let mut run = Run::new(Config { memory_model, schedule, ..Config::new(seed) });
+        let mut run =
+            Run::new(Config { memory_model, schedule: schedule(seed), ..Config::new(seed) });
         let servers = [1, 2].map(|number| {
             let disk = FaultyDisk::new(seed + number, DiskFaults::default());
             let known = Rc::new(Known::default());

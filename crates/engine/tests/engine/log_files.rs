@@ -24,7 +24,7 @@ fn an_empty_directory_is_opened_with_few_syncs_and_bytes() {
     db.close();
 }
 
-/// Whoever logs much does so in large files soon, and they are read again.
+/// A database that logs much soon has large files, and recovery reads them.
 #[test]
 fn log_files_double_up_to_their_size() {
     const SEGMENT: usize = 2 << 20;

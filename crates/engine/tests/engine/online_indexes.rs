@@ -1,6 +1,6 @@
 //! Indexes come and go while transactions run: simulated under many seeds and every scheme.
 
-use crate::kit::index;
+use crate::kit::{drawn, index, seeds, spawn_ticker};
 use chiliad_engine::Session;
 use chiliad_engine::names::{UnderScheme, under};
 use chiliad_engine::{
@@ -8,12 +8,12 @@ use chiliad_engine::{
     TableChange, TableId, TableSpec, Transaction, Worker,
 };
 use chiliad_machine::{Fault, Machine};
-use chiliad_simulator::{Config, MemoryModel, Outcome, Run, Schedule, Sim};
+use chiliad_simulator::{Config, Outcome, Run, Sim};
 use std::rc::Rc;
 
 const KEYS: u64 = 14;
 
-/// What the cores of a simulated run share.
+/// State that the cores of a simulated run share.
 struct World<S: Scheme<Sim>> {
     db: Database<Sim, S>,
     table: TableId,
@@ -167,13 +167,7 @@ impl UnderScheme<Sim> for Simulated {
             let world = Rc::clone(&world);
             run.spawn(format!("works {core}"), move || world.work());
         }
-        let ticked = Rc::clone(&world);
-        run.spawn_daemon("ticks", move || {
-            while !chiliad_simulator::stopping() {
-                ticked.db.tick();
-                Sim::park_until(Sim::now() + 5_000);
-            }
-        });
+        spawn_ticker(&mut run, &world.db);
         let outcome = run.go();
         run.outside(|| match outcome.verdict.is_completed() {
             true => drop(world),
@@ -185,16 +179,12 @@ impl UnderScheme<Sim> for Simulated {
 }
 
 fn simulate(seed: u64, scheme: &str, fault: Option<&'static Fault>) -> Outcome {
-    let memory_model = if seed.is_multiple_of(2) { MemoryModel::Tso } else { MemoryModel::Sc };
-    let schedule =
-        if seed.is_multiple_of(3) { Schedule::few_preemptions() } else { Schedule::Random };
-    let config = Config { memory_model, schedule, fault, ..Config::new(seed) };
-    under::<Sim, _>(scheme, Simulated(config)).expect("a scheme")
+    under::<Sim, _>(scheme, Simulated(drawn(seed, fault))).expect("a scheme")
 }
 
 #[test]
 fn rows_and_entries_agree_under_every_scheme() {
-    let seeds = std::env::var("CHILIAD_SEEDS").map_or(20, |it| it.parse().expect("a number"));
+    let seeds = seeds(20);
     let schemes = chiliad_engine::names::all::<Sim>();
     for info in schemes.into_iter().filter(|info| info.isolation == Isolation::Serializable) {
         for seed in 0..seeds {

@@ -2,11 +2,12 @@
 //! that of the version before it, whichever worker wrote that and whatever has left the index since.
 //! Recovery goes by these orders.
 
+use crate::kit::{schedule, seeds};
 use chiliad_engine::names::{UnderScheme, under};
 use chiliad_engine::{Database, Error, Intent, Options, Result, Scheme, TableId, TableSpec};
 use chiliad_engine::{Transaction, Worker};
 use chiliad_machine::{Fault, Machine};
-use chiliad_simulator::{Config, Run, Schedule, Sim};
+use chiliad_simulator::{Config, Run, Sim};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -114,15 +115,13 @@ fn follow_each_other(changes: &BTreeMap<u64, Vec<Change>>) -> bool {
 }
 
 fn simulate(seed: u64, scheme: &str, fault: Option<&'static Fault>) -> BTreeMap<u64, Vec<Change>> {
-    let schedule =
-        if seed.is_multiple_of(3) { Schedule::few_preemptions() } else { Schedule::Random };
-    let config = Config { schedule, fault, ..Config::new(seed) };
+    let config = Config { schedule: schedule(seed), fault, ..Config::new(seed) };
     under::<Sim, _>(scheme, Simulated(config)).expect("a scheme")
 }
 
 #[test]
 fn versions_are_in_order_under_every_scheme() {
-    let seeds = std::env::var("CHILIAD_SEEDS").map_or(100, |it| it.parse().expect("a number"));
+    let seeds = seeds(100);
     for info in chiliad_engine::names::all::<Sim>() {
         let mut removals = 0;
         for seed in 0..seeds {

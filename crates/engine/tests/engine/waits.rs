@@ -1,12 +1,13 @@
 //! Every wait ends: at the deadline, when the transaction is told to give up, and at once where it is for a
 //! transaction that it runs inside. On simulated cores, under every scheme.
 
+use crate::kit::{schedule, seeds};
 use chiliad_engine::Session;
 use chiliad_engine::names::{UnderScheme, all, under};
 use chiliad_engine::{Cancel, Database, Error, Intent, Options, Result, Scheme, Transaction};
 use chiliad_engine::{TableId, TableSpec, Worker};
 use chiliad_machine::{Fault, Machine};
-use chiliad_simulator::{Config, Run, Schedule, Sim};
+use chiliad_simulator::{Config, Run, Sim};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
@@ -214,9 +215,7 @@ fn simulate(
     (holder, waiter): (Touch, Touch),
     fault: Option<&'static Fault>,
 ) -> Option<Result<()>> {
-    let schedule =
-        if seed.is_multiple_of(3) { Schedule::few_preemptions() } else { Schedule::Random };
-    let config = Config { schedule, fault, ..Config::new(seed) };
+    let config = Config { schedule: schedule(seed), fault, ..Config::new(seed) };
     // The older one waits there.
     let begins_first = scheme == "wait-die" && by != By::Outer;
     let scenario = Scenario { config, by, holder, waiter, begins_first };
@@ -225,7 +224,7 @@ fn simulate(
 
 #[test]
 fn every_wait_ends_under_every_scheme() {
-    let seeds = std::env::var("CHILIAD_SEEDS").map_or(1, |it| it.parse().expect("a number"));
+    let seeds = seeds(1);
     for info in all::<Sim>() {
         for by in [By::Deadline, By::Cancel, By::Outer] {
             for (holder, waiter) in TOUCHES.into_iter().flat_map(|it| TOUCHES.map(|to| (it, to))) {
