@@ -126,7 +126,7 @@ impl Transaction<'_> {
     }
 
     /// Writes a row over the one that is there, or under the key that was looked up last.
-    fn write<K, V: Row>(
+    pub(crate) fn write<K, V: Row>(
         &mut self,
         table: &Table<K, V>,
         there: Option<Handle>,

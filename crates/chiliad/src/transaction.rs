@@ -125,18 +125,8 @@ impl<'w> Transaction<'w> {
         row: &V,
     ) -> Result<()> {
         let id = self.reader.table(table)?;
-        if table.expiring.is_some() {
-            let there = self.reader.handle(table, key, true)?;
-            self.encode(table, key, row);
-            let (raw, scratch) = self.reader.parts();
-            // One past its time may be there.
-            return match there {
-                None => raw.put(id, &scratch.key, &scratch.value),
-                Some(_) => {
-                    let inserted = raw.insert(id, &scratch.key, &scratch.value);
-                    inserted.map_err(|error| table.tell(error))
-                }
-            };
+        if table.expiring.is_some() && self.reader.handle(table, key, true)?.is_none() {
+            return self.write(table, None, row);
         }
         self.encode(table, key, row);
         let (raw, scratch) = self.reader.parts();

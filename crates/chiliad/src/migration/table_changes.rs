@@ -61,9 +61,7 @@ impl<'a> TableChanges<'a> {
 
     /// Whether a table is one of an attempt at a rewrite that failed, and that the closure went on after.
     fn is_hidden(&self, id: TableId) -> bool {
-        let before = self.engine.tables();
-        let shown = |change: &TableChange| *change == TableChange::Show(id);
-        !before.iter().any(|(other, _)| *other == id) && !self.made.iter().any(shown)
+        self.engine.is_hidden(id) && !self.made.contains(&TableChange::Show(id))
     }
 
     fn find(&self, name: &str) -> Result<(TableId, TableSpec)> {
@@ -150,8 +148,8 @@ impl<'a> TableChanges<'a> {
     ///
     /// The rows are written to a new table, which takes the place of the old one when the changes come into force:
     /// memory holds both until then. Handles of the old one are no longer good then.
-    /// Whoever follows [`Database::changes`](crate::Database::changes) scans the new table: what was written to it before it
-    /// took the place is not told reliably.
+    /// A follower of [`Database::changes`](crate::Database::changes) has to scan the new table: changes to it from before it
+    /// took the place may be missing from the feed.
     ///
     /// # Errors
     /// [`Error::Migration`], with the key of the row at which it has failed: the function's error, or a key that two rows
@@ -177,7 +175,7 @@ impl<'a> TableChanges<'a> {
 
 impl Drop for TableChanges<'_> {
     fn drop(&mut self) {
-        // What did not come into force goes: all of it, or what a change that failed has left. A failure of the log is
+        // Takes back all changes that did not come into force, or the rest of one that failed. A failure of the log is
         // what every later call reports.
         let _ = self.engine.take_back_changes();
     }
