@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::table::TableId;
 use crate::transaction::{Row, Transaction};
 
-/// What a transaction has written since its first savepoint that is still set.
+/// Undo records of a transaction since its oldest savepoint that is still set.
 #[derive(Default)]
 pub struct UndoLog {
     before: Vec<Before>,

@@ -51,7 +51,7 @@ pub struct Untyped<'w> {
     /// It remembers conflicts itself, whatever the closure makes of them.
     running: Running<'w, Interleaved, NativeSession>,
     until: Until,
-    /// What the savepoints that are set would take back.
+    /// Records the writes that a rollback to a savepoint undoes.
     undo: UndoLog,
     /// Why writes could not be taken back: it must not commit.
     spoilt: Option<Error>,

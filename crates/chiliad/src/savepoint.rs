@@ -50,7 +50,7 @@ impl Transaction<'_> {
         part: impl FnOnce(&mut Self) -> core::result::Result<T, E>,
     ) -> core::result::Result<T, E> {
         let savepoint = self.raw().set_savepoint();
-        // What a panic leaves half-changed is the application's, as in the closure of a whole transaction.
+        // A panic may leave the application's own state half-changed, as in the closure of a whole transaction.
         let outcome = catch_unwind(AssertUnwindSafe(|| part(self)));
         if let Ok(Ok(value)) = outcome {
             self.raw().release(savepoint);

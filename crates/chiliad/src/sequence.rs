@@ -34,7 +34,7 @@ pub struct Sequence {
     /// The first number that no block has, in a table of one row.
     next: Table<(), u64>,
     name: Arc<str>,
-    /// What is left of blocks, by thread.
+    /// Numbers of reserved blocks that were not given out yet, by thread.
     left: Arc<[Mutex<Vec<Range<u64>>>; SHARDS]>,
 }
 

@@ -139,7 +139,7 @@ impl<'w, K: Key, V: Row> Walk<'_, 'w, K, V> {
     }
 }
 
-/// What a walk has found.
+/// The entries that a walk has found.
 enum Found {
     Scanned(Scanned),
     /// The entries of rows that are not past their time.

@@ -165,7 +165,7 @@ fn a_transaction_sees_one_time() {
             return Err(Error::RolledBack);
         }
         clock.advance(Duration::from_secs(10));
-        // What was there for it stays there, if the background has not removed it, which it would notice.
+        // The transaction still sees the row after its time: it has read the clock already.
         assert!(tx.contains(&table, &9)?);
         Err::<(), _>(Error::RolledBack)
     })

@@ -71,7 +71,7 @@ fn three_releases_run_on_one_directory() {
     assert!(downgrade.to_string().contains(text), "{downgrade}");
 }
 
-/// What a killed process does: the migrations of release 3, while another thread adds people of release 1.
+/// The program that is killed: it migrates to release 3 while another thread adds people of release 1.
 #[test]
 fn child() {
     let Ok(path) = std::env::var(DIRECTORY) else { return };
@@ -148,7 +148,7 @@ fn killed_releases_leave_old_rows_or_new_ones() {
     assert!(between > 0 || cycles < 50, "some are killed between two migrations");
 }
 
-/// What the look at rows and indexes is there for.
+/// The check of rows and indexes catches each of the planted bugs.
 #[test]
 fn bugs_that_are_planted_are_seen() {
     let first = first_release();

@@ -42,7 +42,7 @@ fn looks_are_counted_that_show_less_than_was_read() {
     let (log, server) = log_with(4);
     log.roll_back(3);
     look(&*server);
-    // Who has not asked for the identity does not look.
+    // A server that has not asked for the identity does not look.
     server.bounds().expect("bounds");
     look(&*server);
     assert_eq!((log.looks(0).shorter, log.looks(0).shorter_most), (2, 2));

@@ -25,7 +25,7 @@ pub(crate) struct AsyncThreads {
     started: Mutex<Vec<OwnedThread>>,
 }
 
-/// What the threads work with. It is not the database, which therefore may close while they have nothing to do.
+/// The parts of a database that the threads use. They hold no handle of it, so it may close while they are idle.
 struct Site {
     requests: Requests,
     slots: Arc<Slots>,

@@ -116,7 +116,7 @@ impl Shared {
                 // A conflict, or no memory, or a failed log: the next round tries again.
                 Err(_) => return true,
             }
-            // What it holds ready is others' meanwhile.
+            // Other workers may have its free memory meanwhile.
             session.rest(usize::MAX);
             if !self.rest(AFTER_PIECE) {
                 return false;

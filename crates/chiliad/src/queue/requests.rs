@@ -45,7 +45,7 @@ where
     answered(ticket::pair(rules.holding().cloned(), limit), run)
 }
 
-/// What `run` does, as a request, with the ticket for its outcome. A panic goes to the ticket alone.
+/// Makes a request that calls `run`, and the ticket for its outcome. Only the ticket gets a panic of `run`.
 pub(crate) fn answered<T, E>(
     (promise, ticket): (ticket::Promise<T, E>, Ticket<T, E>),
     run: impl FnOnce(&mut Session, &Rules) -> held::Held<T, E> + Send + 'static,

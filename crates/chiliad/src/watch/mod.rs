@@ -1,4 +1,4 @@
-//! What a database tells those who watch it: spans and events by the feature `tracing`, counts and times by the feature
+//! Instrumentation: a database emits spans and events with the feature `tracing`, counts and times with the feature
 //! `metrics`. Without them there is no code.
 
 #[cfg(feature = "metrics")]

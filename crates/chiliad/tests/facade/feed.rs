@@ -196,7 +196,7 @@ fn rounds(scheme: Scheme, seed: u64) {
             })
         });
         match next {
-            // What the database goes on with is not what the copy of the directory has.
+            // The database and the copy of its directory differ from here on.
             Some(next) => place = next,
             None => {
                 db.sync().unwrap();
@@ -212,7 +212,7 @@ fn rounds(scheme: Scheme, seed: u64) {
     assert_all(&place, scheme, &mut copy, &position);
 }
 
-/// What is left, and the same from the start.
+/// Drains the remaining changes into the copy, and all of them into a second one; both must equal the tables.
 fn assert_all(place: &Path, scheme: Scheme, copy: &mut Copy, position: &str) {
     let db = Database::open_with(place, options(scheme, &mut Dice::new(1))).unwrap();
     let tables = Tables::of(&db);

@@ -170,7 +170,7 @@ fn damage_to_kept_log_is_told_and_the_database_goes_on() {
     let error = db.changes(Position::START).unwrap_err();
     assert!(matches!(error, Error::Data(_)), "{error}");
     assert!(error.to_string().contains("log-00000001-0000-00000000"), "{error}");
-    // Who begins behind it goes on.
+    // A follower that begins after the damage goes on.
     assert_eq!(db.changes(db.newest_position().unwrap()).unwrap().count(), 0);
     let table: Table<u64, Vec<u8>> = db.table("rows").unwrap();
     db.run(|tx| tx.put(&table, &1, &vec![9])).unwrap();

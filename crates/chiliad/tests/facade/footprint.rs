@@ -1,5 +1,4 @@
-//! What a database takes that has little in it: bytes on the disk, threads, memory; and that a hundred of them live in one
-//! process.
+//! The footprint of a small database: bytes on the disk, threads, memory; and a hundred of them in one process.
 
 use crate::common::Scratch;
 use chiliad::{Database, Durability, Options, Table};

@@ -46,7 +46,7 @@ fn a_number_is_not_given_out_again_after_a_restart() {
     assert!(are_distinct(&all));
 }
 
-/// What was drawn in vain may come again after a crash, what was committed does not.
+/// After a crash the sequence may repeat numbers that no durable row has, and repeats no other.
 #[test]
 fn a_number_of_a_durable_row_is_not_given_out_again_after_a_crash() {
     let directory = Scratch::new();

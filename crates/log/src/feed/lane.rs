@@ -10,7 +10,7 @@ use crate::read::SegmentReader;
 use chiliad_machine::Machine;
 use chiliad_machine::disk::Disk;
 
-/// What a reading has met.
+/// The outcome of reading a frame.
 pub enum Read {
     /// A frame.
     Frame,

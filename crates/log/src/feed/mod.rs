@@ -54,7 +54,7 @@ impl<M: Machine> ChangeReader<M> {
     ) -> Result<Option<EpochChanges>, Stopped> {
         let next = self.try_next(disk, look);
         if next.is_err() {
-            // What was read in part is read anew.
+            // The reader starts over with epochs that it has read in part.
             self.known = None;
         }
         next

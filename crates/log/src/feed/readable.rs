@@ -1,4 +1,4 @@
-//! What may be read of the logs.
+//! The readable part of the logs.
 
 use super::stopped::Stopped;
 use crate::kept::EndedLog;

@@ -27,7 +27,7 @@ struct Note {
     reads: u64,
 }
 
-/// What the handlers share.
+/// State that the handlers share.
 #[derive(Clone)]
 struct App {
     db: Database,
