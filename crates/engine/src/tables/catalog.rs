@@ -412,12 +412,7 @@ impl<M: Machine> View<M> {
     #[inline]
     pub fn writable(&self, table: TableId, loads: bool) -> Result<&Table<M>> {
         let found = self.get(table)?;
-        if found.seal.is_some() && !loads {
-            return Err(Error::ReadOnlyTable(found.name().to_owned()));
-        }
-        if found.declared().closed {
-            return Err(Error::Migrating(found.name().to_owned()));
-        }
+        found.check_writable(loads)?;
         Ok(found)
     }
 

@@ -13,11 +13,14 @@ use std::sync::Arc;
 pub struct Table<M: Machine> {
     stored: Arc<Shared<M, Stored<M>>>,
     declared: Arc<Declared>,
+    /// Any transaction may write to it: it has no seal and is not closed. Here, since every write asks.
+    is_open: bool,
 }
 
 impl<M: Machine> Clone for Table<M> {
     fn clone(&self) -> Self {
-        Self { stored: Arc::clone(&self.stored), declared: Arc::clone(&self.declared) }
+        let (stored, declared) = (Arc::clone(&self.stored), Arc::clone(&self.declared));
+        Self { stored, declared, is_open: self.is_open }
     }
 }
 
@@ -140,14 +143,36 @@ impl Declared {
 
 impl<M: Machine> Table<M> {
     pub fn new(stored: Stored<M>, declared: Declared) -> Self {
-        Self { stored: Arc::new(Shared::new(stored)), declared: Arc::new(declared) }
+        Self::of(Arc::new(Shared::new(stored)), declared)
+    }
+
+    fn of(stored: Arc<Shared<M, Stored<M>>>, declared: Declared) -> Self {
+        let is_open = stored.seal.is_none() && !declared.closed;
+        Self { stored, declared: Arc::new(declared), is_open }
     }
 
     /// The same rows under another declaration.
     pub fn redeclared(&self, declared: Declared) -> Self {
         debug_assert!(declared.spec.index == self.declared.spec.index, "the same rows");
         debug_assert!(declared.next_position >= self.declared.next_position, "none comes again");
-        Self { stored: Arc::clone(&self.stored), declared: Arc::new(declared) }
+        Self::of(Arc::clone(&self.stored), declared)
+    }
+
+    /// Refuses a write; `loads`: it is one of a load.
+    #[inline]
+    pub fn check_writable(&self, loads: bool) -> Result<()> {
+        if self.is_open { Ok(()) } else { self.refuse_write(loads) }
+    }
+
+    #[cold]
+    fn refuse_write(&self, loads: bool) -> Result<()> {
+        if self.seal.is_some() && !loads {
+            return Err(Error::ReadOnlyTable(self.name().to_owned()));
+        }
+        match self.declared.closed {
+            true => Err(Error::Migrating(self.name().to_owned())),
+            false => Ok(()),
+        }
     }
 
     /// Its declaration.
