@@ -213,6 +213,8 @@ pub enum Error {
     /// A row, an entry or a scan was given to a transaction that has not read it. Nothing has
     /// happened, and the transaction may go on.
     ForeignHandle,
+    /// A savepoint of another transaction, or one that has ended. Nothing has happened, and the transaction may go on.
+    UnknownSavepoint,
     /// It was told to give up before it had committed: by its handle, or because its queue or its database
     /// is closed. Nothing has happened.
     Canceled,
@@ -356,6 +358,9 @@ impl fmt::Display for Error {
             Self::TransactionOver => write!(f, "the transaction has failed or ended already"),
             Self::ForeignHandle => {
                 write!(f, "a row, entry or scan of another transaction: it ends with its own")
+            }
+            Self::UnknownSavepoint => {
+                write!(f, "a savepoint of another transaction, or one that has ended")
             }
             Self::Canceled => write!(f, "told to give up before a commit"),
             Self::InUse { handles } => write!(f, "it stays open for {handles} other handles of it"),

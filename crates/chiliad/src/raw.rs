@@ -57,9 +57,35 @@ pub struct Untyped<'w> {
     spoilt: Option<Error>,
 }
 
+/// What an untyped transaction knows beside its session, while nobody has it in hand.
+pub(crate) struct Left {
+    pub until: Until,
+    undo: UndoLog,
+    spoilt: Option<Error>,
+}
+
 impl<'w> Untyped<'w> {
     pub(crate) fn new(running: Running<'w, Interleaved, NativeSession>, until: Until) -> Self {
         Self { running, until, undo: UndoLog::default(), spoilt: None }
+    }
+
+    /// Leaves the transaction in progress on its session.
+    pub(crate) fn leave(self) -> Left {
+        let Self { running, until, undo, spoilt } = self;
+        running.suspend();
+        Left { until, undo, spoilt }
+    }
+
+    /// Takes up the transaction that was left in progress on a session.
+    pub(crate) fn resume(session: &'w mut NativeSession, left: Left) -> Self {
+        let Left { until, undo, spoilt } = left;
+        Self { running: Running::resume(session), until, undo, spoilt }
+    }
+
+    /// Whether what was read so far is one state of the database.
+    pub(crate) fn validate(&mut self) -> Result<()> {
+        self.check()?;
+        self.running.validate()
     }
 
     /// Why the transaction cannot commit: it has met a conflict, or what it has read is no state

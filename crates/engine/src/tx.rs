@@ -8,7 +8,7 @@ use chiliad_api::{
     Cancel, Committed, Entry, Error, Get, Intent, Outer, Part, Range, Recorder, Result, Row,
     Scanned, Session, TableId, Transaction,
 };
-use chiliad_machine::Machine;
+use chiliad_machine::{Machine, Ticks};
 
 impl<M: Machine, S: Scheme<M>> Worker<M, S> {
     /// The transaction in progress has ended: hands back what it has collected. It has `finished` if it went
@@ -107,6 +107,10 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
             State::Aborted => self.core.roll_back(false),
         }
         self.end(false);
+    }
+
+    fn set_deadline(&mut self, deadline: Option<Ticks>) {
+        self.core.limits.set_deadline(deadline);
     }
 
     fn validate(&mut self) -> Result<()> {

@@ -291,6 +291,12 @@ pub trait Machine: Sized + Send + Sync + 'static {
         let _ = finished;
         Self::keep_turn(false);
     }
+    /// The caller leaves a transaction that it has in hand, for [`Machine::resumed`] on whichever thread.
+    fn suspended() {
+        Self::keep_turn(false);
+    }
+    /// The caller takes up a transaction that was left.
+    fn resumed() {}
     /// The caller has answered a request and not taken up the next: siblings may run for longer, and as many
     /// transactions be in flight as pay.
     fn between() {}

@@ -25,6 +25,7 @@ mod log_failed;
 mod memory;
 mod migrations;
 mod online_indexes;
+mod open_transactions;
 mod promises;
 mod queue;
 mod refused_directories;

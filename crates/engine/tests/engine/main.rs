@@ -14,6 +14,7 @@ mod kept_payload;
 mod kit;
 mod log_files;
 mod lost_ends;
+mod moves;
 mod one_core;
 mod online_indexes;
 mod opacity;

@@ -43,6 +43,10 @@ pub(super) fn begun(_again: bool) {}
 #[inline]
 pub(super) fn ended(_finished: bool) {}
 #[inline]
+pub(super) fn suspended() {}
+#[inline]
+pub(super) fn resumed() {}
+#[inline]
 pub(super) fn between() {}
 #[inline]
 pub(super) fn enter_section() {}

@@ -208,6 +208,23 @@ pub(super) fn ended(finished: bool) {
     }
 }
 
+/// The running fiber leaves a transaction in progress, which any fiber may take up.
+#[inline]
+pub(super) fn suspended() {
+    if let Some(fiber) = running() {
+        fiber.depth.set(fiber.depth.get().saturating_sub(1));
+        fiber.keep(false);
+    }
+}
+
+/// The running fiber takes up a transaction that was left.
+#[inline]
+pub(super) fn resumed() {
+    if let Some(fiber) = running() {
+        fiber.depth.set(fiber.depth.get() + 1);
+    }
+}
+
 /// The running fiber has nothing in hand: its turn may end here.
 #[inline]
 pub(super) fn between() {

@@ -183,6 +183,16 @@ impl Machine for Interleaved {
     }
 
     #[inline]
+    fn suspended() {
+        fibers::suspended();
+    }
+
+    #[inline]
+    fn resumed() {
+        fibers::resumed();
+    }
+
+    #[inline]
     fn between() {
         fibers::between();
     }
