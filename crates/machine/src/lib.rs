@@ -60,7 +60,9 @@ pub use array::{Array, Line};
 pub use bytes::{copy_in, copy_out, words_for};
 pub use cost::Cost;
 pub use fault::{Fault, Rig};
-pub use interleaved::{Interleaved, MEMBERS_MAX, Pace, interleave, park_for_long};
+pub use interleaved::{
+    Idle, Interleaved, MEMBERS_MAX, Pace, interleave, interleave_idle, park_for_long,
+};
 pub use latch::{Latch, Latched};
 pub use link::{Link, Tagged};
 pub use mutex::{FAULTS, Mutex, MutexKind, Place};
