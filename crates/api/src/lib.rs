@@ -74,4 +74,5 @@ pub use table::{
 };
 pub use table_change::TableChange;
 pub use transaction::{Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction};
+pub use transaction::{Visit, VisitIndex};
 pub use undo::{Savepoint, UndoLog};

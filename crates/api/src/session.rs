@@ -9,7 +9,9 @@ use crate::error::{Error, Result};
 use crate::part::Part;
 use crate::recorder::Recorder;
 use crate::table::TableId;
-use crate::transaction::{Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction};
+use crate::transaction::{
+    Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction, Visit, VisitIndex,
+};
 use chiliad_machine::{Machine, Ticks};
 use core::marker::PhantomData;
 use core::mem;
@@ -278,6 +280,22 @@ impl<M: Machine, S: Session<M> + ?Sized> Transaction for Running<'_, M, S> {
     #[inline]
     fn scan_index(&mut self, table: TableId, index: usize, range: Range<'_>) -> Result<Scanned> {
         self.session.scan_index(table, index, range)
+    }
+
+    #[inline]
+    fn visit(&mut self, table: TableId, range: Range<'_>, visit: &mut Visit<'_>) -> Result<()> {
+        self.session.visit(table, range, visit)
+    }
+
+    #[inline]
+    fn visit_index(
+        &mut self,
+        table: TableId,
+        index: usize,
+        range: Range<'_>,
+        visit: &mut VisitIndex<'_>,
+    ) -> Result<()> {
+        self.session.visit_index(table, index, range, visit)
     }
 
     #[inline]

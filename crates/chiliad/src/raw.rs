@@ -29,6 +29,7 @@
 //! [`Database::create_table_raw`]: crate::Database::create_table_raw
 //! [`Reader::raw`]: crate::Reader::raw
 
+pub use chiliad_api::{Visit, VisitIndex};
 pub use chiliad_engine::{
     ColumnPart, IndexKind, IndexParts, KeyPart, PartType, SecondarySpec, Source, TableChange,
     TableId, TableLayout, TableSpec, Writes,
@@ -195,6 +196,20 @@ impl Transaction for Untyped<'_> {
 
     fn scan_index(&mut self, table: TableId, index: usize, range: Range<'_>) -> Result<Scanned> {
         self.operations()?.scan_index(table, index, range)
+    }
+
+    fn visit(&mut self, table: TableId, range: Range<'_>, visit: &mut Visit<'_>) -> Result<()> {
+        self.operations()?.visit(table, range, visit)
+    }
+
+    fn visit_index(
+        &mut self,
+        table: TableId,
+        index: usize,
+        range: Range<'_>,
+        visit: &mut VisitIndex<'_>,
+    ) -> Result<()> {
+        self.operations()?.visit_index(table, index, range, visit)
     }
 
     fn entries(&self, scanned: Scanned) -> Result<&[Entry]> {

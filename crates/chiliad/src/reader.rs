@@ -25,6 +25,11 @@ impl Scratch {
         let (schemas, clock) = (schemas.clone(), clock.clone());
         Self { key: Vec::new(), value: Vec::new(), schemas, clock }
     }
+
+    /// For rows of earlier versions.
+    pub fn schemas(&self) -> &Schemas {
+        &self.schemas
+    }
 }
 
 /// Reads that every transaction offers.

@@ -6,7 +6,7 @@ use crate::tables::dropped::unpin_catalog_version;
 use crate::worker::Worker;
 use chiliad_api::{
     Cancel, Committed, Entry, Error, Get, Intent, Outer, Part, Range, Recorder, Result, Row,
-    Scanned, Session, TableId, Transaction,
+    Scanned, Session, TableId, Transaction, Visit, VisitIndex,
 };
 use chiliad_machine::{Machine, Ticks};
 
@@ -228,6 +228,24 @@ impl<M: Machine, S: Scheme<M>> Transaction for Worker<M, S> {
         let Worker { view, core } = self;
         core.ready(false)?;
         core.scan_index(view, table, index, &range)
+    }
+
+    fn visit(&mut self, table: TableId, range: Range<'_>, visit: &mut Visit<'_>) -> Result<()> {
+        let Worker { view, core } = self;
+        core.ready(false)?;
+        core.visit(table, view.readable(table, core.attempt.in_past)?, &range, visit)
+    }
+
+    fn visit_index(
+        &mut self,
+        table: TableId,
+        index: usize,
+        range: Range<'_>,
+        visit: &mut VisitIndex<'_>,
+    ) -> Result<()> {
+        let Worker { view, core } = self;
+        core.ready(false)?;
+        core.visit_index(view, table, index, &range, visit)
     }
 
     #[inline]

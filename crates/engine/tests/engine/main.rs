@@ -24,4 +24,5 @@ mod tally;
 mod threads;
 mod timestamps;
 mod versions;
+mod visits;
 mod waits;
