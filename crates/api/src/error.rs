@@ -245,9 +245,9 @@ pub enum Error {
         /// The state in which they differ.
         label: u64,
     },
-    /// One transaction wrote more than the log takes at once.
+    /// One transaction wrote more than the log takes at once, or read and wrote more than it may.
     TransactionTooLarge {
-        /// The bytes that it has read and written.
+        /// The bytes that it has written, or read and written.
         bytes: usize,
         /// The most that is accepted.
         accepted: usize,

@@ -39,6 +39,7 @@ pub struct OpenTransaction {
     session: Out,
     database: Database,
     options: RunOptions,
+    snapshot: bool,
     /// The transaction, unless a panic has ended it.
     left: Option<(Left, Option<SystemTime>)>,
     /// Its savepoints that are set, the oldest first.
@@ -61,15 +62,29 @@ impl Database {
     /// # Errors
     /// [`Error::TooManyWorkers`]; [`Error::Conflict`] and others of the scheme.
     pub fn open_transaction(&self, options: &RunOptions) -> Result<OpenTransaction> {
-        let mut session = self.session_out()?;
-        let left = session.session().open(self.rules(), Plan::now(options), 0)?;
-        let (database, options) = (self.clone(), options.clone());
-        let savepoints = Vec::new();
-        Ok(OpenTransaction { session, database, options, left: Some(left), savepoints, retries: 0 })
+        OpenTransaction::begin(self, options, false)
+    }
+
+    /// As [`Database::open_transaction`], of a state in the past: it writes nothing and is never refused, as
+    /// [`Database::snapshot`] says. While it is open, old versions are kept for it.
+    ///
+    /// # Errors
+    /// As for [`Database::open_transaction`].
+    pub fn open_snapshot(&self, options: &RunOptions) -> Result<OpenTransaction> {
+        OpenTransaction::begin(self, options, true)
     }
 }
 
 impl OpenTransaction {
+    fn begin(database: &Database, options: &RunOptions, snapshot: bool) -> Result<Self> {
+        let mut session = database.session_out()?;
+        let plan = Plan { snapshot, ..Plan::now(options) };
+        let left = Some(session.session().open(database.rules(), plan, 0)?);
+        let (database, options) = (database.clone(), options.clone());
+        let (savepoints, retries) = (Vec::new(), 0);
+        Ok(Self { session, database, options, snapshot, left, savepoints, retries })
+    }
+
     /// The database.
     #[must_use]
     pub fn database(&self) -> &Database {
@@ -179,7 +194,7 @@ impl OpenTransaction {
     pub fn restart(&mut self) -> Result<()> {
         self.take_back();
         self.retries = self.retries.saturating_add(1);
-        let plan = Plan::now(&self.options);
+        let plan = Plan { snapshot: self.snapshot, ..Plan::now(&self.options) };
         let session = self.session.session();
         self.left = Some(session.open(self.database.rules(), plan, self.retries)?);
         Ok(())

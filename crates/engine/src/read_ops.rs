@@ -221,6 +221,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let done = self.find_group(view, requests, rows);
             self.heap.unpin();
             done?;
+            self.check_room()?;
         }
         Ok(())
     }

@@ -156,10 +156,11 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 continue;
             }
             if scanned.is_ok() {
-                match after_leaf(self, before.0) {
-                    Ok(go_on) => stopped |= !go_on,
-                    Err(error) => scanned = Err(error),
-                }
+                let goes_on = after_leaf(self, before.0);
+                scanned = goes_on.and_then(|goes_on| {
+                    stopped |= !goes_on;
+                    self.check_room()
+                });
             }
             more &= left > 0 && !stopped;
         }

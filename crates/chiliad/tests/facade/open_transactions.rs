@@ -248,3 +248,64 @@ fn a_thousand_may_be_open_at_once() {
     let refused = db.open_transaction(&RunOptions::default()).unwrap_err();
     assert!(matches!(refused, Error::TooManyWorkers { .. }), "{refused}");
 }
+
+/// A snapshot that is left and taken up again reads one state, whatever is written meanwhile.
+#[test]
+fn a_snapshot_may_stay_open() {
+    for scheme in serializable() {
+        let db = crate::common::open_with_snapshots(scheme);
+        let rows = counters(&db, 2);
+        thread::sleep(Duration::from_millis(20));
+        let mut snapshot = db.open_snapshot(&RunOptions::default()).unwrap();
+        let first = snapshot.with(|tx| tx.get(&rows, &0)).unwrap();
+        assert_eq!(first, Some(0), "{scheme}");
+        if scheme.info().snapshots {
+            for _ in 0..3 {
+                db.run(|tx| {
+                    tx.update(&rows, &0, |count| *count += 1)?;
+                    tx.update(&rows, &1, |count| *count += 1)
+                })
+                .unwrap();
+                thread::sleep(Duration::from_millis(5));
+                let seen = snapshot.with(|tx| tx.get_many(&rows, &[0, 1])).unwrap();
+                assert_eq!(seen, [Some(0); 2], "{scheme}");
+            }
+        }
+        let refused = snapshot.with(|tx| tx.put(&rows, &0, &9));
+        assert_eq!(refused, Err(Error::ReadOnly), "{scheme}");
+        _ = snapshot.commit();
+    }
+}
+
+/// A transaction that reads or writes more than it may is refused in every way, and the next one finds all room.
+#[test]
+fn a_transaction_has_no_more_memory_than_it_may() {
+    for scheme in serializable() {
+        let options = Options::default().scheme(scheme).transaction_bytes_max(64 << 10);
+        let db = Database::in_memory_with(options).unwrap();
+        let rows: Table<u64, Vec<u8>> = db.create_table("rows").unwrap();
+        db.bulk_load(&rows, (0..2_000).map(|key| (key, vec![1; 100]))).unwrap();
+        let too_large = |done: Result<()>, how: &str| {
+            let refused = matches!(done, Err(Error::TransactionTooLarge { .. }));
+            assert!(refused, "{scheme}, {how}: {done:?}");
+        };
+        too_large(db.run(|tx| tx.scan(&rows, ..).rows().map(|_| ())), "a scan");
+        let keys: Vec<u64> = (0..2_000).collect();
+        too_large(db.run(|tx| tx.get_many(&rows, &keys).map(|_| ())), "look-ups at once");
+        too_large(
+            db.run(|tx| keys.iter().try_for_each(|key| tx.get(&rows, key).map(|_| ()))),
+            "look-ups",
+        );
+        too_large(
+            db.run(|tx| keys.iter().try_for_each(|key| tx.put(&rows, key, &vec![2; 100]))),
+            "writes",
+        );
+        // Rows that are only shown are not kept.
+        assert_eq!(db.run(|tx| tx.scan(&rows, ..).count()).unwrap(), 2_000, "{scheme}");
+        db.run(|tx| tx.put(&rows, &0, &vec![3; 100])).unwrap();
+        assert_eq!(db.run(|tx| tx.get(&rows, &0)).unwrap().unwrap(), [3; 100], "{scheme}");
+    }
+    let refused = Database::in_memory_with(Options::default().transaction_bytes_max(1 << 40));
+    let refused = refused.err().expect("refused").to_string();
+    assert!(refused.contains("transaction_bytes_max 1099511627776: 65536 to"), "{refused}");
+}
