@@ -53,7 +53,7 @@ pub struct Untyped<'w> {
     running: Running<'w, Interleaved, NativeSession>,
     until: Until,
     /// Records the writes that a rollback to a savepoint undoes.
-    undo: UndoLog,
+    undo: UndoLog<Interleaved>,
     /// Why writes could not be taken back: it must not commit.
     spoilt: Option<Error>,
 }
@@ -61,7 +61,7 @@ pub struct Untyped<'w> {
 /// What an untyped transaction knows beside its session, while nobody has it in hand.
 pub(crate) struct Left {
     pub until: Until,
-    undo: UndoLog,
+    undo: UndoLog<Interleaved>,
     spoilt: Option<Error>,
 }
 
@@ -142,7 +142,7 @@ impl<'w> Untyped<'w> {
     }
 
     /// The operations, and the log that has to hear of writes while a savepoint is set.
-    fn recording(&mut self) -> Result<(&mut NativeSession, Option<&mut UndoLog>)> {
+    fn recording(&mut self) -> Result<(&mut NativeSession, Option<&mut UndoLog<Interleaved>>)> {
         self.check()?;
         let undo = self.undo.is_recording().then_some(&mut self.undo);
         Ok((self.running.session(), undo))

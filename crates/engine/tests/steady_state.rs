@@ -191,17 +191,17 @@ fn a_visit_keeps_no_row() {
     for row in 0..ROWS {
         worker.load(table, &row.to_be_bytes(), &[7; 200]).expect("loads");
     }
-    let mut bytes_of = |read: &mut dyn FnMut(&mut Tx<'_, Native, Silo<Native>>) -> u64| {
+    let mut bytes_of = |read: fn(&mut Tx<'_, Native, Silo<Native>>, TableId) -> u64| {
         BYTES.set(0);
         let mut tx = worker.begin(&Intent::update()).expect("begins");
         WATCHED.set(true);
-        let rows = read(&mut tx);
+        let rows = read(&mut tx, table);
         WATCHED.set(false);
         tx.commit().expect("alone");
         assert_eq!(rows, ROWS);
         BYTES.get()
     };
-    let visited = bytes_of(&mut |tx| {
+    let visited = bytes_of(|tx, table| {
         let mut rows = 0;
         let mut count = |_: &[u8], row: &[u8]| {
             rows += u64::from(row.len() == 200);
@@ -210,7 +210,7 @@ fn a_visit_keeps_no_row() {
         tx.visit(table, Range::all(), &mut count).expect("reads");
         rows
     });
-    let scanned = bytes_of(&mut |tx| tx.scan(table, Range::all()).expect("reads").len() as u64);
+    let scanned = bytes_of(|tx, table| tx.scan(table, Range::all()).expect("reads").len() as u64);
     // Memory that doubles: four times what is in use at the end is the most that was ever asked for.
     assert!(visited < ROWS * 64, "{visited} bytes");
     assert!(scanned > ROWS * 200, "{scanned} bytes");

@@ -306,6 +306,6 @@ fn a_transaction_has_no_more_memory_than_it_may() {
         assert_eq!(db.run(|tx| tx.get(&rows, &0)).unwrap().unwrap(), [3; 100], "{scheme}");
     }
     let refused = Database::in_memory_with(Options::default().transaction_bytes_max(1 << 40));
-    let refused = refused.err().expect("refused").to_string();
+    let refused = refused.expect_err("too much").to_string();
     assert!(refused.contains("transaction_bytes_max 1099511627776: 65536 to"), "{refused}");
 }

@@ -19,6 +19,7 @@ mod one_core;
 mod online_indexes;
 mod opacity;
 mod placeholders;
+mod savepoints;
 mod sealed;
 mod tally;
 mod threads;
