@@ -166,6 +166,8 @@ pub use options::{Durability, Options};
 pub use pending::Pending;
 pub use queue::{Queue, Refused};
 pub use reader::{Fetched, Reader};
+#[cfg(feature = "serde")]
+pub use row::Json;
 pub use row::{Field, Row, Stored, Text};
 pub use rows::Rows;
 pub use run_options::{IN_FLIGHT_MAX, RunOptions};

@@ -6,24 +6,34 @@ use std::time::SystemTime;
 /// A column that can say until when its row is there: what `#[row(expires = "column")]` asks of it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say when a row expires",
-    note = "the column is a `SystemTime` or an `Option<SystemTime>`"
+    note = "the column is a `SystemTime`, or with their features a `jiff::Timestamp` or a `chrono::DateTime<Utc>`, or an `Option` \
+            of one"
 )]
 pub trait Expires {
     /// The instant from which on the row is absent; `None`: it stays.
     fn instant(&self) -> Option<SystemTime>;
 }
 
-impl Expires for SystemTime {
-    fn instant(&self) -> Option<SystemTime> {
-        Some(*self)
-    }
-}
+macro_rules! expires {
+    ($($type:ty),*) => {$(
+        impl Expires for $type {
+            fn instant(&self) -> Option<SystemTime> {
+                Some((*self).into())
+            }
+        }
 
-impl Expires for Option<SystemTime> {
-    fn instant(&self) -> Option<SystemTime> {
-        *self
-    }
+        impl Expires for Option<$type> {
+            fn instant(&self) -> Option<SystemTime> {
+                self.map(Into::into)
+            }
+        }
+    )*};
 }
+expires!(SystemTime);
+#[cfg(feature = "jiff")]
+expires!(jiff::Timestamp);
+#[cfg(feature = "chrono")]
+expires!(chrono::DateTime<chrono::Utc>);
 
 /// The column of a row type that says when rows expire: its place, and how it is read from the body of a row. For the
 /// derive macro.

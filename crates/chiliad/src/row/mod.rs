@@ -6,6 +6,10 @@
 mod composite;
 mod expiry;
 mod field;
+#[cfg(any(feature = "chrono", feature = "jiff", feature = "rust_decimal", feature = "uuid"))]
+mod foreign;
+#[cfg(feature = "serde")]
+mod json;
 mod numbers;
 mod places;
 mod stored;
@@ -18,6 +22,8 @@ pub use chiliad_api::row::{
 };
 pub use expiry::{Expires, Expiry};
 pub use field::Field;
+#[cfg(feature = "serde")]
+pub use json::Json;
 pub use places::{BodyReader, BodyWriter, ColumnShape, Places};
 pub use stored::{Stored, sum_bytes};
 pub use text::Text;

@@ -27,6 +27,9 @@ macro_rules! whole {
         }
     )*};
 }
+#[allow(unused_imports, reason = "for the types of other crates, which features bring")]
+pub(super) use whole;
+
 whole! {
     [] ();
     [] u8;
@@ -56,3 +59,6 @@ whole! {
     [A: Stored, B: Stored, C: Stored] (A, B, C);
     [A: Stored, B: Stored, C: Stored, D: Stored] (A, B, C, D);
 }
+
+#[cfg(feature = "serde")]
+whole! { [T: serde::de::DeserializeOwned] super::Json<T>; }
