@@ -1,6 +1,11 @@
 //! The column that says until when a row is there.
 
 use crate::Result;
+#[cfg(any(feature = "chrono", feature = "jiff"))]
+use chiliad_api::row::{
+    foreign::{self, Foreign},
+    parts,
+};
 use std::time::SystemTime;
 
 /// A column that can say until when its row is there: what `#[row(expires = "column")]` asks of it.
@@ -15,25 +20,35 @@ pub trait Expires {
 }
 
 macro_rules! expires {
-    ($($type:ty),*) => {$(
+    ($($type:ty: $instant:expr;)*) => {$(
         impl Expires for $type {
             fn instant(&self) -> Option<SystemTime> {
-                Some((*self).into())
+                $instant(self)
             }
         }
 
         impl Expires for Option<$type> {
             fn instant(&self) -> Option<SystemTime> {
-                self.map(Into::into)
+                self.as_ref().and_then($instant)
             }
         }
     )*};
 }
-expires!(SystemTime);
+expires! { SystemTime: |instant: &SystemTime| Some(*instant); }
 #[cfg(feature = "jiff")]
-expires!(jiff::Timestamp);
+expires! { jiff::Timestamp: of_foreign; }
 #[cfg(feature = "chrono")]
-expires!(chrono::DateTime<chrono::Utc>);
+expires! { chrono::DateTime<chrono::Utc>: of_foreign; }
+
+/// The instant of another crate's type. One that the system does not have is further than any at which a row is looked at.
+#[cfg(any(feature = "chrono", feature = "jiff"))]
+fn of_foreign<T>(instant: &T) -> Option<SystemTime>
+where
+    T: Foreign<Plain = foreign::Instant>,
+{
+    let instant = instant.to_plain();
+    parts::to_instant(instant.seconds(), instant.nanoseconds()).ok()
+}
 
 /// The column of a row type that says when rows expire: its place, and how it is read from the body of a row. For the
 /// derive macro.

@@ -1,8 +1,9 @@
 //! The types of other crates as columns: the bytes are those of the values that they stand for.
 
-use super::{ColumnShape, Places, Row, Stored, whole::whole};
+use super::Stored;
+use super::whole::whole;
 use crate::key::PartOf;
-use crate::{Column, ColumnType, Result, Typed};
+use crate::{ColumnType, Typed};
 use chiliad_api::row::foreign::{Foreign, Plain};
 use chiliad_api::row::{BadValue, ValueSource};
 
@@ -20,7 +21,7 @@ macro_rules! columns {
 
             #[inline]
             fn write_value(&self, out: &mut Vec<u8>) {
-                self.to_plain().write_value(out);
+                Plain::write_value(&self.to_plain(), out);
             }
 
             #[inline]

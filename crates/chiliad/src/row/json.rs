@@ -1,7 +1,7 @@
 //! Any type that serde knows, as one column of JSON.
 
 use super::stored::{Stored, put_blob};
-use crate::{ColumnType, Result, Typed};
+use crate::{ColumnType, Error, Typed};
 use chiliad_api::row::{BadValue, ValueSource};
 use core::fmt;
 use core::ops::Deref;
@@ -41,7 +41,7 @@ use serde::de::DeserializeOwned;
 /// ```
 ///
 /// - The catalog keeps that the column is JSON, and not which type `T` is: a later release may read it with another one, as
-///   serde allows. Where `T` does not accept what is there, reading the row is [`Error::BadRow`](crate::Error::BadRow).
+///   serde allows. Where `T` does not accept what is there, reading the row is [`Error::BadRow`].
 /// - A row that was read and is written again has the text that it had, members that `T` does not know included, until the
 ///   value is [set](Json::set).
 /// - It has no order, so it is neither a key nor a part of an index.
@@ -70,8 +70,8 @@ impl<T: DeserializeOwned> Json<T> {
     /// The value of a JSON text.
     ///
     /// # Errors
-    /// [`Error::BadValue`](crate::Error::BadValue) when it is no JSON, or none of a `T`.
-    pub fn from_text(text: impl Into<String>) -> Result<Self> {
+    /// [`Error::BadValue`] when it is no JSON, or none of a `T`.
+    pub fn from_text(text: impl Into<String>) -> Result<Self, Error> {
         Ok(Self::read(text.into())?)
     }
 
@@ -86,9 +86,9 @@ impl<T: Serialize + DeserializeOwned> Json<T> {
     /// The value with its JSON.
     ///
     /// # Errors
-    /// [`Error::BadValue`](crate::Error::BadValue) when the value has no JSON (a map whose keys are no texts), or its JSON
+    /// [`Error::BadValue`] when the value has no JSON (a map whose keys are no texts), or its JSON
     /// is none of which a `T` can be read (a number that is not finite): it is tried here, so that what is stored can be read.
-    pub fn new(value: T) -> Result<Self> {
+    pub fn new(value: T) -> Result<Self, Error> {
         let no_json = |error| BadValue::new(format!("a value without JSON: {error}"));
         let text = serde_json::to_string(&value).map_err(no_json)?;
         let Self { text, .. } = Self::read(text)?;
@@ -99,7 +99,7 @@ impl<T: Serialize + DeserializeOwned> Json<T> {
     ///
     /// # Errors
     /// Those of [`Json::new`].
-    pub fn set(&mut self, value: T) -> Result<()> {
+    pub fn set(&mut self, value: T) -> Result<(), Error> {
         *self = Self::new(value)?;
         Ok(())
     }
