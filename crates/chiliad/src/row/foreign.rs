@@ -2,7 +2,7 @@
 
 use super::Stored;
 use super::whole::whole;
-use crate::key::PartOf;
+use crate::key::parts;
 use crate::{ColumnType, Typed};
 use chiliad_api::row::foreign::{Foreign, Plain};
 use chiliad_api::row::{BadValue, ValueSource};
@@ -30,8 +30,7 @@ macro_rules! columns {
             }
         }
 
-        impl PartOf<$type> for $type {}
-
+        parts! { [] $type; }
         whole! { [] $type; }
     )*};
 }

@@ -3,6 +3,7 @@
 //! The bytes are those of `docs/rows.md`, whatever declares the table. For a Rust type the places of its columns are known
 //! when the program is compiled, so one column is read or changed without decoding the others ([`Field`]).
 
+mod calls;
 mod composite;
 mod expiry;
 mod field;
@@ -17,6 +18,8 @@ mod text;
 mod times;
 mod whole;
 
+#[doc(hidden)]
+pub use calls::{Calls, calls};
 pub use chiliad_api::row::{
     BadRow, BadValue, Fields, Member, SchemaChange, SchemaError, Value, ValueSource, Variant,
 };

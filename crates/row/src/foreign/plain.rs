@@ -197,7 +197,10 @@ impl Time {
 
     /// Whole seconds from midnight, and nanoseconds after them.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "a day has fewer seconds, a second fewer nanoseconds")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a day has fewer seconds, a second fewer nanoseconds"
+    )]
     pub fn second(self) -> (u32, u32) {
         let second = u64::from(crate::parts::SECOND);
         ((self.0 / second) as u32, (self.0 % second) as u32)
