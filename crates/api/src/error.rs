@@ -10,6 +10,7 @@ use core::fmt;
 
 /// Why a scheme refused a transaction. The transaction may be run again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Reason {
     /// A record that was read has changed since.
     ReadChanged,
@@ -87,6 +88,7 @@ impl Reason {
 /// How a transaction and one that runs inside it, in its closure, stand in each other's way. To run either again
 /// does not help.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Nested {
     /// The inner one would wait for what the outer one holds, which ends after it.
     WaitsForOuter,
@@ -118,6 +120,7 @@ impl fmt::Display for Nested {
 
 /// A failed operation. Nothing stays latched, and the database goes on.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Error {
     /// The scheme refused the transaction: run it again ([`Error::is_retryable`]).
     Conflict(Reason),
@@ -272,6 +275,7 @@ pub enum Error {
 
 /// A position after which changes are missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct PassedPosition {
     /// The position.
     pub position: Position,

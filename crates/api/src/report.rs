@@ -4,6 +4,7 @@ use chiliad_log::{CheckpointInfo, LogError};
 
 /// The results of a recovery.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Recovered {
     /// The incarnation that begins; 1 for a new database, 0 when nothing was there to read.
     pub incarnation: u32,
@@ -37,6 +38,7 @@ pub struct Recovered {
 
 /// The contents of a directory.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Contents {
     /// Its format version.
     pub format: u32,
@@ -54,6 +56,7 @@ pub struct Contents {
 
 /// One writer's log of one incarnation.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct LogContents {
     /// Which opening.
     pub incarnation: u32,
@@ -71,6 +74,7 @@ pub struct LogContents {
 
 /// A checkpoint that counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Checkpointed {
     /// Which.
     pub info: CheckpointInfo,
@@ -84,6 +88,7 @@ pub struct Checkpointed {
 
 /// The result of a copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Copied {
     /// Files, the manifest apart.
     pub files: usize,

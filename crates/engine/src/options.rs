@@ -9,6 +9,7 @@ use std::time::Duration;
 
 /// When old versions are kept for snapshot transactions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+#[non_exhaustive]
 pub enum Snapshots {
     /// From the start: a snapshot begins at once.
     Always,
@@ -26,6 +27,7 @@ const TIMESTAMP_BATCH_MAX: u32 = 1 << 16;
 /// Where transactions get their timestamps, under schemes that order them by timestamps
 /// (Yu, 2015, 4.3.1). The others draw none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+#[non_exhaustive]
 pub enum Timestamps {
     /// A counter under a mutex: [`Options::mutex`].
     Latched,

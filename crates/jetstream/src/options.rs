@@ -4,6 +4,7 @@ use std::time::Duration;
 
 /// How a log is made if it is not there, what it must be if it is, and how long its calls keep trying.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// Servers that store each record: 3, or 5; 1 only where nothing depends on the records. A stream that is there
     /// must have at least as many. Default 3.

@@ -65,6 +65,7 @@ pub struct Incarnation {
 
 /// A checkpoint that is complete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct CheckpointInfo {
     /// Its number.
     pub number: u32,

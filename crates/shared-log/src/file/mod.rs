@@ -55,6 +55,7 @@ const RECORD_BYTES_ACCEPTED: usize = 256 << 20;
 
 /// How a log in files is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct FileLogOptions {
     /// Bytes after which a segment is complete: what is trimmed goes by whole segments.
     pub segment_bytes: u64,
