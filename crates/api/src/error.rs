@@ -5,7 +5,7 @@ use crate::layout_differs::LayoutDiffers;
 use crate::migration_failed::MigrationFailed;
 use crate::not_unique::NotUnique;
 use chiliad_log::{LogError, Position};
-use chiliad_row::{BadRow, SchemaError};
+use chiliad_row::{BadRow, BadValue, SchemaError};
 use core::fmt;
 
 /// Why a scheme refused a transaction. The transaction may be run again.
@@ -158,6 +158,8 @@ pub enum Error {
     SchemaChanged(String),
     /// A row's bytes are none of the table's schema.
     BadRow(Box<BadRow>),
+    /// A value that a column cannot have: why.
+    BadValue(Box<BadValue>),
     /// A schema, or a change of one, that cannot be.
     Schema(Box<SchemaError>),
     /// The key is longer than [`chiliad_storage::KEY_BYTES_MAX`].
@@ -285,6 +287,12 @@ impl From<BadRow> for Error {
     }
 }
 
+impl From<BadValue> for Error {
+    fn from(bad: BadValue) -> Self {
+        Self::BadValue(Box::new(bad))
+    }
+}
+
 impl From<SchemaError> for Error {
     fn from(wrong: SchemaError) -> Self {
         Self::Schema(Box::new(wrong))
@@ -395,6 +403,7 @@ impl Error {
                 )
             }
             Self::BadRow(bad) => write!(f, "the stored bytes do not fit the table's schema: {bad}"),
+            Self::BadValue(bad) => write!(f, "no value of the column: {bad}"),
             Self::Schema(wrong) => write!(f, "{wrong}"),
             _ => self.fmt_of_logs(f),
         }

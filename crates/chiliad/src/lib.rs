@@ -50,6 +50,26 @@
 //! - [`Worker`]: transactions without the look-up, or without a closure;
 //! - [`raw`]: bytes under bytes.
 //!
+//! # Types of other crates
+//!
+//! Columns and keys may have the types of these crates, each by the feature of its name; without it nothing is compiled for it.
+//! The bytes are those of the column type, whichever crate writes and reads them.
+//!
+//! | feature | types | column | key, index |
+//! | --- | --- | --- | --- |
+//! | `uuid` 1 | `Uuid` | `uuid` | yes |
+//! | `jiff` 1 | `Timestamp`, `civil::Date`, `civil::Time`, `civil::DateTime` | `instant`, `date`, `time`, `tuple(date, time)` | yes |
+//! | `chrono` 0.4 | `DateTime<Utc>`, `NaiveDate`, `NaiveTime`, `NaiveDateTime` | the same | yes |
+//! | `rust_decimal` 1 | `Decimal` | `decimal` | yes |
+//! | `serde` 1 | `Json<T>`, of any `T` with serde's derives | `json` | no |
+//!
+//! - A column may have values that the type that reads it does not have: an instant after the year 9999 for `jiff`, a decimal of
+//!   38 digits. To read such a row is [`Error::BadRow`], such a key [`Error::InvalidOption`].
+//! - Of `chrono` the nanoseconds of a leap second become the last one of the second before. An offset or a time zone has no
+//!   column: an instant is one in UTC.
+//! - Decimals that are equal are one key, as 1.0 and 1.00 are; it comes back as 1. A column keeps the zeros.
+//! - `Timestamp` and `DateTime<Utc>` can say when a row [expires](Row).
+//!
 //! The cargo features choose what is compiled: `silo`, `partition`, `two-phase`, `timestamp`, `occ` and `central-lock` are
 //! families of schemes, `all-schemes` (the default) all of them, and `jetstream` brings shared logs over NATS. Chiliad runs on
 //! x86-64 Linux, where it is measured and tested, and is built for aarch64 Linux, where each thread has one transaction in
@@ -168,6 +188,8 @@ pub use options::{Durability, Options};
 pub use pending::Pending;
 pub use queue::{Queue, Refused};
 pub use reader::{Fetched, Reader};
+#[cfg(feature = "serde")]
+pub use row::Json;
 pub use row::{Field, Row, Stored, Text};
 pub use rows::Rows;
 pub use run_options::{IN_FLIGHT_MAX, RunOptions};

@@ -19,33 +19,28 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let names: Vec<_> = fields.iter().filter_map(|field| field.ident.as_ref()).collect();
     let texts: Vec<_> = names.iter().map(|name| name.unraw().to_string()).collect();
     let types: Vec<_> = fields.iter().map(|field| &field.ty).collect();
-    // Pairs within pairs: there are tuples of eight parts at most, and keys of more.
-    let nest = |items: Vec<TokenStream>| {
-        let pair = |rest, item| quote!((#item, #rest));
-        items.into_iter().rev().reduce(pair).map(|all| quote!((#all,))).unwrap_or_default()
-    };
-    let pattern = nest(names.iter().map(|name| quote!(#name)).collect());
-    let tuple = nest(types.iter().map(|ty| quote!(#ty)).collect());
     let prefixes = (1..=types.len()).map(|length| prefix(&krate, name, &types[..length]));
     Ok(quote! {
         #[automatically_derived]
         impl #krate::Key for #name {
             fn columns() -> ::std::vec::Vec<#krate::Column> {
                 ::std::vec![#(
-                    #krate::Column::new(#texts, <#types as #krate::Typed>::column_type())
+                    #krate::Column::new(#texts, (#krate::key::calls::<#types>().column_type)())
                 ),*]
             }
 
             fn decode(key: &[u8]) -> #krate::Result<Self> {
-                let #pattern = #krate::key::decode::<#tuple>(key)?;
-                ::core::result::Result::Ok(Self { #(#names),* })
+                let mut source = #krate::key::Source::new(key);
+                let key = Self { #(#names: (#krate::key::calls::<#types>().read)(&mut source)?),* };
+                #krate::key::end(&source)?;
+                ::core::result::Result::Ok(key)
             }
         }
 
         #[automatically_derived]
         impl #krate::Lookup<#name> for #name {
             fn encode(&self, key: &mut ::std::vec::Vec<u8>) {
-                #(<#types as #krate::key::KeyPart>::write(&self.#names, key);)*
+                #((#krate::key::calls::<#types>().write)(&self.#names, key);)*
             }
         }
 

@@ -121,7 +121,7 @@ impl<'a> Layout<'a> {
         quote! {
             #[doc(hidden)]
             const __CHILIAD_PLACES: #krate::row::Places<#count> =
-                #krate::row::Places::of([#(#krate::row::ColumnShape::of::<#types>()),*]);
+                #krate::row::Places::of([#(#krate::row::calls::<#types>().shape),*]);
             #(#fields)*
             #(#indexes)*
         }
@@ -154,7 +154,7 @@ impl<'a> Layout<'a> {
         let texts = names.clone().map(|name| name.unraw().to_string());
         let types = self.fields.iter().map(|field| &field.ty);
         let columns = texts.clone().zip(types.clone()).map(
-            |(text, ty)| quote!(#krate::Column::new(#text, <#ty as #krate::Typed>::column_type())),
+            |(text, ty)| quote!(#krate::Column::new(#text, (#krate::row::calls::<#ty>().column_type)())),
         );
         let defaults = self.defaults.iter().map(|(at, default)| {
             quote!((#at, {
@@ -165,12 +165,13 @@ impl<'a> Layout<'a> {
         });
         let expiry = self.expiry();
         let places = 0..self.fields.len();
-        let put = names
-            .clone()
-            .zip(places.clone())
-            .map(|(name, at)| quote!(body.put(Self::__CHILIAD_PLACES.place(#at), &self.#name);));
-        let get = names.zip(texts).zip(places).map(|((name, text), at)| {
-            quote!(#name: body.get(Self::__CHILIAD_PLACES.place(#at), #text)?,)
+        let put = names.clone().zip(types.clone()).zip(places.clone()).map(|((name, ty), at)| {
+            let place = quote!(Self::__CHILIAD_PLACES.place(#at));
+            quote!((#krate::row::calls::<#ty>().put)(&mut body, #place, &self.#name);)
+        });
+        let get = names.zip(texts).zip(types).zip(places).map(|(((name, text), ty), at)| {
+            let place = quote!(Self::__CHILIAD_PLACES.place(#at));
+            quote!(#name: (#krate::row::calls::<#ty>().get)(&body, #place, #text)?,)
         });
         quote! {
             #[automatically_derived]
@@ -223,10 +224,7 @@ mod tests {
         let code = text(parse_quote! {
             struct Account { owner: Text<16>, pub balance: i64 }
         });
-        assert!(
-            code.contains("Places::of([::chiliad::row::ColumnShape::of::<Text<16>>(),"),
-            "{code}"
-        );
+        assert!(code.contains("Places::of([::chiliad::row::calls::<Text<16>>().shape,"), "{code}");
         assert!(code.contains("constOWNER:::chiliad::Field<Self,Text<16>>"), "{code}");
         assert!(code.contains("pubconstBALANCE"), "{code}");
         assert!(code.contains("Field::of(&Self::__CHILIAD_PLACES,1usize,\"balance\")"), "{code}");
@@ -237,8 +235,8 @@ mod tests {
         let code = text(parse_quote! {
             struct Account { r#type: Text<16>, note: String }
         });
-        let fixed = "Column::new(\"type\",<Text<16>as::chiliad::Typed>::column_type())";
-        let tail = "Column::new(\"note\",<Stringas::chiliad::Typed>::column_type())";
+        let fixed = "Column::new(\"type\",(::chiliad::row::calls::<Text<16>>().column_type)())";
+        let tail = "Column::new(\"note\",(::chiliad::row::calls::<String>().column_type)())";
         assert!(code.contains(&format!("{fixed},::chiliad::{tail}")), "{code}");
     }
 

@@ -101,6 +101,11 @@ impl Parts<'_> {
             impl #impl_generics #krate::PartOf<#name #type_generics> for #name #type_generics
             where #bounds #ordered
             {}
+
+            #[automatically_derived]
+            impl #impl_generics #krate::Part for #name #type_generics
+            where #bounds #(#parameters: #krate::Stored,)* #(for<'part> #types: #krate::Part,)*
+            {}
         }
     }
 }
@@ -128,7 +133,7 @@ fn member_list(krate: &Path, fields: &Fields) -> TokenStream {
         let (name, ty) = (field.ident.as_ref()?.unraw().to_string(), &field.ty);
         Some(quote!(#krate::row::Member {
             name: ::std::string::String::from(#name),
-            column_type: <#ty as #krate::Typed>::column_type(),
+            column_type: (#krate::row::calls::<#ty>().column_type)(),
         }))
     });
     quote!(::std::vec![#(#members),*])
@@ -139,23 +144,23 @@ fn of_struct<'a>(krate: &Path, fields: &'a Fields) -> Parts<'a> {
     let names = bindings(fields);
     let column_type = match (fields, &types[..]) {
         // Another name for the type.
-        (Fields::Unnamed(_), [of]) => quote!(<#of as #krate::Typed>::column_type()),
+        (Fields::Unnamed(_), [of]) => quote!((#krate::row::calls::<#of>().column_type)()),
         (_, []) => quote!(#krate::ColumnType::Unit),
         (Fields::Named(_), _) => {
             let members = member_list(krate, fields);
             quote!(#krate::ColumnType::Struct(#members))
         }
         (_, types) => {
-            quote!(#krate::ColumnType::Tuple(::std::vec![#(<#types as #krate::Typed>::column_type()),*]))
+            quote!(#krate::ColumnType::Tuple(::std::vec![#((#krate::row::calls::<#types>().column_type)()),*]))
         }
     };
     let all = pattern(&quote!(Self), fields);
     Parts {
         column_type,
-        value_bytes: quote!(#krate::row::sum_bytes(&[#(<#types as #krate::Stored>::VALUE_BYTES),*])),
-        write: quote!(let #all = self; #(#krate::Stored::write_value(#names, out);)*),
+        value_bytes: quote!(#krate::row::sum_bytes(&[#(#krate::row::calls::<#types>().value_bytes),*])),
+        write: quote!(let #all = self; #((#krate::row::calls::<#types>().write)(#names, out);)*),
         read: quote! {
-            #(let #names = <#types as #krate::Stored>::read_value(source)?;)*
+            #(let #names = (#krate::row::calls::<#types>().read)(source)?;)*
             ::core::result::Result::Ok(#all)
         },
         key_bytes: quote!(0_usize #(.saturating_add(<#types as #krate::key::KeyPart>::BYTES_MAX))*),
@@ -209,7 +214,7 @@ fn of_enum<'a>(krate: &Path, input: &DeriveInput, data: &'a syn::DataEnum) -> Re
                 quote!(#krate::row::Fields::Struct(#members))
             }
             (_, types) => quote!(#krate::row::Fields::Tuple(
-                ::std::vec![#(<#types as #krate::Typed>::column_type()),*]
+                ::std::vec![#((#krate::row::calls::<#types>().column_type)()),*]
             )),
         };
         quote!(#krate::row::Variant {
@@ -222,16 +227,17 @@ fn of_enum<'a>(krate: &Path, input: &DeriveInput, data: &'a syn::DataEnum) -> Re
     let write = variants().map(|(variant, number)| {
         let (pattern, names) =
             (pattern(&path(variant), &variant.fields), bindings(&variant.fields));
+        let types = types(&variant.fields);
         quote!(#pattern => {
             out.extend_from_slice(&<u16>::to_le_bytes(#number));
-            #(#krate::Stored::write_value(#names, out);)*
+            #((#krate::row::calls::<#types>().write)(#names, out);)*
         })
     });
     let read = variants().map(|(variant, number)| {
         let (value, names) = (pattern(&path(variant), &variant.fields), bindings(&variant.fields));
         let types = types(&variant.fields);
         quote!(#number => {
-            #(let #names = <#types as #krate::Stored>::read_value(source)?;)*
+            #(let #names = (#krate::row::calls::<#types>().read)(source)?;)*
             ::core::result::Result::Ok(#value)
         })
     });

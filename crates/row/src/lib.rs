@@ -12,13 +12,17 @@
 //! | where the columns lie in a row | `format` |
 //! | columns, defaults, changes; old rows as new ones | `schema`, `change`, `history`, `upgrade` |
 //! | instants and addresses as numbers and bytes | `parts` |
-//! | keys: bytes that compare as their values do | `key`, `order` |
+//! | keys: bytes that compare as their values do | `key`, `order`, `decimal` |
+//! | types of other crates as columns and parts of keys | `foreign` |
 #![forbid(unsafe_code)]
 
 mod chain;
 mod change;
 mod column_type;
+mod decimal;
 mod error;
+#[cfg(any(feature = "chrono", feature = "jiff", feature = "rust_decimal", feature = "uuid"))]
+pub mod foreign;
 mod format;
 mod history;
 pub mod key;
@@ -32,6 +36,7 @@ mod value;
 pub use chain::Chain;
 pub use change::SchemaChange;
 pub use column_type::{ColumnType, DEPTH_MAX, Fields, Member, NoColumnType, Variant, is_name};
+pub use decimal::Decimal;
 pub use error::{BadRow, BadValue, SchemaError};
 pub use format::{At, Head, Place, RowFormat, VERSION_BYTES, split, with_version};
 pub use history::History;

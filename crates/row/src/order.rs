@@ -19,8 +19,7 @@
 
 use crate::key::{self, KeyPart};
 use crate::parts::below_a_second;
-use crate::value::DECIMAL_END;
-use crate::{BadValue, ColumnType, Value, ValueSource};
+use crate::{BadValue, ColumnType, Decimal, Value, ValueSource};
 use std::net::IpAddr;
 
 /// Appends the key of a column that has these bytes, or no value.
@@ -100,7 +99,7 @@ fn write(
         T::Decimal => {
             let mantissa = i128::from_le_bytes(source.take()?);
             let [scale] = source.take()?;
-            write_decimal(mantissa, scale, out)?;
+            Decimal::new(mantissa, scale)?.write(out);
         }
         T::Char => reversed(source, 4, out).map(drop)?,
         T::Bytes(length) => out.extend(source.slice(*length as usize)?),
@@ -192,64 +191,6 @@ fn reversed(
     Ok(first)
 }
 
-/// The sign of zero in a key; above it positive numbers, below it negative ones.
-const ZERO: u8 = 1;
-/// Powers of ten are at least -38.
-const BIAS: i32 = 64;
-
-fn write_decimal(mantissa: i128, scale: u8, out: &mut Vec<u8>) -> Result<(), BadValue> {
-    let mut digits = mantissa.unsigned_abs();
-    if digits >= DECIMAL_END || scale > 38 {
-        return Err(BadValue::new("a decimal of more than 38 digits"));
-    }
-    if digits == 0 {
-        out.push(ZERO);
-        return Ok(());
-    }
-    // The first digit comes to the first of 38 places.
-    let mut power = 37 - i32::from(scale);
-    while digits < DECIMAL_END / 10 {
-        digits *= 10;
-        power -= 1;
-    }
-    let sign = if mantissa < 0 { ZERO - 1 } else { ZERO + 1 };
-    let start = out.len() + 1;
-    out.push(sign);
-    out.push(u8::try_from(power + BIAS).unwrap_or_default());
-    out.extend(digits.to_be_bytes());
-    if mantissa < 0 {
-        out[start..].iter_mut().for_each(|byte| *byte = !*byte);
-    }
-    Ok(())
-}
-
-fn read_decimal(source: &mut key::Source<'_>) -> Result<Value, BadValue> {
-    let wrong = || BadValue::new("a key of no decimal");
-    let sign = u8::read(source)?;
-    let negative = match sign {
-        ZERO => return Ok(Value::Decimal { mantissa: 0, scale: 0 }),
-        sign if sign == ZERO - 1 => true,
-        sign if sign == ZERO + 1 => false,
-        _ => return Err(wrong()),
-    };
-    let flip = if negative { 0xff } else { 0 };
-    let power = i32::from(u8::read(source)? ^ flip) - BIAS;
-    let bytes = <[u8; 16]>::read(source)?.map(|byte| byte ^ flip);
-    let mut digits = u128::from_be_bytes(bytes);
-    if !(DECIMAL_END / 10..DECIMAL_END).contains(&digits) {
-        return Err(wrong());
-    }
-    // As few places as there can be.
-    let mut scale = 37 - power;
-    while scale > 0 && digits.is_multiple_of(10) {
-        digits /= 10;
-        scale -= 1;
-    }
-    let scale = u8::try_from(scale).ok().filter(|&scale| scale <= 38).ok_or_else(wrong)?;
-    let digits = i128::try_from(digits).map_err(|_| wrong())?;
-    Ok(Value::Decimal { mantissa: if negative { -digits } else { digits }, scale })
-}
-
 impl From<key::BadKey> for BadValue {
     fn from(bad: key::BadKey) -> Self {
         Self::new(bad.to_string())
@@ -277,7 +218,10 @@ fn read(column_type: &ColumnType, source: &mut key::Source<'_>) -> Result<Value,
         }),
         T::Float(32) => Value::Float(f32::read(source)?.into()),
         T::Float(_) => Value::Float(f64::read(source)?),
-        T::Decimal => read_decimal(source)?,
+        T::Decimal => {
+            let decimal = Decimal::read(source)?;
+            Value::Decimal { mantissa: decimal.mantissa(), scale: decimal.scale() }
+        }
         T::Char => Value::Char(char::read(source)?),
         T::Bytes(length) => {
             let bytes = (0..*length).map(|_| u8::read(source));

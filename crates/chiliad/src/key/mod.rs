@@ -8,16 +8,21 @@ mod part;
 mod tuple;
 
 pub use chiliad_engine::key::{BadKey, Desc, KeyPart, Sink, Source};
+#[allow(unused_imports, reason = "for the types of other crates, which features bring")]
+pub(crate) use part::parts;
+#[doc(hidden)]
+pub use part::{Calls, calls};
 pub use part::{Part, PartOf};
 
 use crate::error::malformed;
-use crate::{Column, Result};
+use crate::{Column, Error, Result};
 
 /// A type that can be the primary key of a table.
 ///
 /// These are keys: numbers, `bool`, `char`, `String`, `Vec<u8>`, arrays, [`Text`](crate::Text), `Duration`, `SystemTime`,
-/// `IpAddr`, enums and structs with `#[derive(Stored)]` of such, an `Option` of them, any of them in reverse order ([`Desc`]), tuples of up to six of them, and structs of them with the
-/// derive macro:
+/// `IpAddr`, the types of `uuid`, `jiff`, `chrono` and `rust_decimal` [by their features](crate#types-of-other-crates), enums
+/// and structs with `#[derive(Stored)]` of such, an `Option` of them, any of them in reverse order ([`Desc`]), tuples of up to
+/// six of them, and structs of them with the derive macro:
 ///
 /// ```
 /// use chiliad::{Database, Key, Table};
@@ -54,7 +59,8 @@ use crate::{Column, Result};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a key",
     note = "keys are numbers, `bool`, `char`, `String`, `Vec<u8>`, arrays, `Text<N>`, `Option`, times and addresses, types \
-            with `#[derive(chiliad::Stored)]` of such, tuples of them and structs with `#[derive(chiliad::Key)]`"
+            with `#[derive(chiliad::Stored)]` of such, tuples of them and structs with `#[derive(chiliad::Key)]`; with the \
+            features `uuid`, `jiff`, `chrono` and `rust_decimal` their types"
 )]
 pub trait Key: Lookup<Self> + Sized {
     /// Its columns, most significant first: what the catalog keeps of the type. A table is opened only
@@ -110,12 +116,22 @@ pub const fn in_keys<T: Part>(number: u32) -> u32 {
     number
 }
 
-/// Decodes a whole key. For the derive macro.
+/// Decodes a whole key.
+fn decode<T: KeyPart>(key: &[u8]) -> Result<T::Decoded> {
+    chiliad_engine::key::decode::<T>(key).map_err(|_| other_parts())
+}
+
+/// Refuses what is left of a key after its parts. For the derive macro.
 ///
 /// # Errors
-/// When the bytes are not the encoding of a `T`.
-pub fn decode<T: KeyPart>(key: &[u8]) -> Result<T::Decoded> {
-    chiliad_engine::key::decode::<T>(key).map_err(|_| malformed("a key of other parts"))
+/// When there is something.
+pub fn end(source: &Source<'_>) -> Result<()> {
+    if source.is_empty() { Ok(()) } else { Err(other_parts()) }
+}
+
+#[cold]
+fn other_parts() -> Error {
+    malformed("a key of other parts, or of values that its type does not have")
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ impl<R, T> fmt::Debug for Field<R, T> {
     }
 }
 
-impl<R, T: Stored> Field<R, T> {
+impl<R, T> Field<R, T> {
     /// The column at `at` among those of `places`. For the derive macro.
     #[must_use]
     pub const fn of<const N: usize>(
@@ -51,7 +51,9 @@ impl<R, T: Stored> Field<R, T> {
     pub const fn place(self) -> Place {
         self.place
     }
+}
 
+impl<R, T: Stored> Field<R, T> {
     /// Reads the column from the body of a row: from what [`Row::encode`](crate::Row::encode) writes.
     ///
     /// # Errors

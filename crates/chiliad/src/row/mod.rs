@@ -3,9 +3,14 @@
 //! The bytes are those of `docs/rows.md`, whatever declares the table. For a Rust type the places of its columns are known
 //! when the program is compiled, so one column is read or changed without decoding the others ([`Field`]).
 
+mod calls;
 mod composite;
 mod expiry;
 mod field;
+#[cfg(any(feature = "chrono", feature = "jiff", feature = "rust_decimal", feature = "uuid"))]
+mod foreign;
+#[cfg(feature = "serde")]
+mod json;
 mod numbers;
 mod places;
 mod stored;
@@ -13,11 +18,15 @@ mod text;
 mod times;
 mod whole;
 
+#[doc(hidden)]
+pub use calls::{Calls, calls};
 pub use chiliad_api::row::{
     BadRow, BadValue, Fields, Member, SchemaChange, SchemaError, Value, ValueSource, Variant,
 };
 pub use expiry::{Expires, Expiry};
 pub use field::Field;
+#[cfg(feature = "serde")]
+pub use json::Json;
 pub use places::{BodyReader, BodyWriter, ColumnShape, Places};
 pub use stored::{Stored, sum_bytes};
 pub use text::Text;

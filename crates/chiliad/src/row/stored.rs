@@ -73,7 +73,8 @@ use chiliad_api::row::{BadValue, ValueSource};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no column of a row",
     note = "columns are numbers, `bool`, `char`, `String`, `Vec`, arrays, tuples, `Option`, `Text<N>`, `Duration`, \
-            `SystemTime`, `IpAddr`, and types with `#[derive(chiliad::Stored)]`"
+            `SystemTime`, `IpAddr`, and types with `#[derive(chiliad::Stored)]`; with the features `uuid`, `jiff`, `chrono` \
+            and `rust_decimal` their types, and with `serde` any type `T` of it as `Json<T>`"
 )]
 pub trait Stored: Typed + Sized {
     /// Bytes of a value within another one, where they are always as many.

@@ -1,32 +1,36 @@
 //! Rows of one column, which is the whole value.
 
-use super::{ColumnShape, Places, Row, Stored, Text};
-use crate::{Column, Result, Typed};
+use super::{Stored, Text};
 use core::time::Duration;
 use std::net::IpAddr;
 use std::time::SystemTime;
 
 macro_rules! whole {
     ($([$($generics:tt)*] $type:ty;)*) => {$(
-        impl<$($generics)*> Row for $type {
-            fn columns() -> Vec<Column> {
-                vec![Column::new("0", <$type>::column_type())]
+        impl<$($generics)*> $crate::Row for $type {
+            fn columns() -> Vec<$crate::Column> {
+                vec![$crate::Column::new("0", <$type as $crate::Typed>::column_type())]
             }
 
             #[inline]
             fn encode(&self, body: &mut Vec<u8>) {
+                use $crate::row::{ColumnShape, Places};
                 let places = const { Places::of([ColumnShape::of::<$type>()]) };
                 places.begin(body).put(places.place(0), self);
             }
 
             #[inline]
-            fn decode(body: &[u8]) -> Result<Self> {
+            fn decode(body: &[u8]) -> $crate::Result<Self> {
+                use $crate::row::{ColumnShape, Places};
                 let places = const { Places::of([ColumnShape::of::<$type>()]) };
                 places.read(body)?.get(places.place(0), "0")
             }
         }
     )*};
 }
+#[allow(unused_imports, reason = "for the types of other crates, which features bring")]
+pub(super) use whole;
+
 whole! {
     [] ();
     [] u8;
@@ -56,3 +60,6 @@ whole! {
     [A: Stored, B: Stored, C: Stored] (A, B, C);
     [A: Stored, B: Stored, C: Stored, D: Stored] (A, B, C, D);
 }
+
+#[cfg(feature = "serde")]
+whole! { [T: serde::de::DeserializeOwned] super::Json<T>; }
