@@ -35,8 +35,22 @@ const FIRST_CONNECTION: usize = 1 + LISTENERS;
 const ROUND: Duration = Duration::from_secs(1);
 /// How often a member looks at the sockets while others wait awake.
 const LOOK: Duration = Duration::from_micros(500);
+/// How often a statement that takes long lets others have a turn.
+const GIVES_WAY: Duration = Duration::from_millis(1);
 /// How long the thread looks for something to do before it sleeps: to wake a core takes longer than most statements.
 const SPIN: Duration = Duration::from_micros(50);
+
+thread_local! {
+    /// The loop of this thread.
+    static HERE: RefCell<Option<Rc<EventLoop>>> = const { RefCell::new(None) };
+}
+
+/// A statement that takes long lets the other connections of its thread have a turn, now and then.
+pub(crate) fn give_way() {
+    if let Some(event_loop) = HERE.with_borrow(Clone::clone) {
+        event_loop.give_way();
+    }
+}
 
 /// The loop of one thread.
 pub(crate) struct EventLoop {
@@ -63,6 +77,8 @@ pub(crate) struct EventLoop {
     /// The newest epoch that the thread is woken for, and that was asked to end.
     awaited: Cell<u64>,
     hurried: Cell<u64>,
+    /// When a statement that takes long looks at the sockets next.
+    next_look: Cell<Instant>,
     /// When the next look for connections that take too long is due.
     next_round: Cell<Instant>,
     /// Since when the server goes down.
@@ -112,6 +128,7 @@ impl EventLoop {
             gated: RefCell::default(),
             awaited: Cell::new(0),
             hurried: Cell::new(0),
+            next_look: Cell::new(Instant::now()),
             next_round: Cell::new(Instant::now()),
             draining: Cell::new(None),
             over: Cell::new(false),
@@ -144,7 +161,24 @@ impl EventLoop {
     /// # Errors
     /// The system has no room for the members' stacks.
     pub fn run(self) -> Result<(), chiliad_machine::NoRoom> {
-        interleave_idle(MEMBERS_MAX, &self, |_| self.member()).map(|_| ())
+        let event_loop = Rc::new(self);
+        HERE.set(Some(Rc::clone(&event_loop)));
+        let served = interleave_idle(MEMBERS_MAX, &*event_loop, |_| event_loop.member());
+        HERE.set(None);
+        served.map(|_| ())
+    }
+
+    fn give_way(&self) {
+        let now = Instant::now();
+        if now < self.next_look.get() {
+            return;
+        }
+        self.next_look.set(now + GIVES_WAY);
+        self.look(Some(Duration::ZERO));
+        if self.has_work() {
+            self.wake_member();
+        }
+        Interleaved::yield_now();
     }
 
     fn member(&self) {

@@ -2,6 +2,7 @@
 
 use super::settings::{SERVER_VERSION, Settings};
 use crate::catalog::Catalog;
+use crate::net::give_way;
 use chiliad::Cancel;
 use chiliad_sql::{Result, SqlError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -60,7 +61,10 @@ impl chiliad_sql::Environment for Environment<'_> {
     fn check(&self) -> Result<()> {
         match self.cancel.is_canceled() {
             true => Err(SqlError::query_canceled("canceling statement due to user request")),
-            false => Ok(()),
+            false => {
+                give_way();
+                Ok(())
+            }
         }
     }
 }

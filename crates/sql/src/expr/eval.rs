@@ -11,6 +11,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
+/// Rows after which a statement asks whether it goes on.
+const ROWS_PER_CHECK: u32 = 256;
+
 /// What the statement that runs has at hand.
 pub(crate) struct Context<'c> {
     pub parameters: &'c [Datum<'c>],
@@ -19,6 +22,8 @@ pub(crate) struct Context<'c> {
     pub environment: RefCell<&'c mut dyn Environment>,
     /// The rows of queries that depend on nothing around them, by their numbers.
     kept: RefCell<HashMap<usize, Kept>>,
+    /// Rows gone through so far.
+    rows: Cell<u32>,
     /// Bytes of memory that were kept so far.
     memory: Cell<usize>,
     memory_max: usize,
@@ -39,9 +44,19 @@ impl<'c> Context<'c> {
             transaction: RefCell::new(transaction),
             environment: RefCell::new(environment),
             kept: RefCell::default(),
+            rows: Cell::new(0),
             memory: Cell::new(0),
             memory_max,
         }
+    }
+
+    /// A row more: now and then the environment is asked whether the statement goes on.
+    pub fn row(&self) -> Result<()> {
+        self.rows.set(self.rows.get().wrapping_add(1));
+        if self.rows.get().is_multiple_of(ROWS_PER_CHECK) {
+            self.environment.borrow().check()?;
+        }
+        Ok(())
     }
 
     /// Counts memory that a row takes until the statement ends.

@@ -102,6 +102,7 @@ impl Join<'_, '_> {
         let Some(source) = self.select.sources.get(at) else { return each(row) };
         let mut found = false;
         let mut on_row = |row: &mut Vec<OwnedDatum>| {
+            self.cx.row()?;
             if !all_hold(&source.on, row, self.cx)? {
                 return Ok(Flow::More);
             }
@@ -143,6 +144,7 @@ impl Join<'_, '_> {
         let mut rows = Vec::new();
         let mut row = row.to_vec();
         self.source(source, &mut row, &mut |row| {
+            self.cx.row()?;
             let columns = row.get(source.start..source.start + source.width).unwrap_or_default();
             self.cx.keep(columns)?;
             rows.push(columns.to_vec());
