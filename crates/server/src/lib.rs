@@ -32,7 +32,7 @@
 //! | what a client is told for what it sends | `session` |
 //! | COPY's formats | `copy` |
 //! | the catalog, its changes, prepared statements of all sessions | `catalog`, `apply`, `jobs`, `plans`, `lift` |
-//! | cancelling a statement from another connection | `cancel` |
+//! | cancelling a statement from another connection; turns of statements that take long | `cancel`, `turns` |
 #![forbid(unsafe_code)]
 
 mod apply;
@@ -47,6 +47,7 @@ mod plans;
 mod session;
 mod shared;
 mod start;
+mod turns;
 mod wire;
 
 pub use auth::{BadUsers, Users};

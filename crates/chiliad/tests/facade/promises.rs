@@ -238,6 +238,7 @@ fn defaults_are_those_of_the_guide() {
     let rows = [
         format!("`scheme` | `{:?}`", o.scheme),
         format!("`memory_bytes_ready` | {}", o.memory_bytes_ready),
+        format!("`transaction_bytes_max` | {}", gib(o.transaction_bytes_max)),
         format!("`snapshots` | `{:?}`", o.snapshots),
         format!("`epoch`, `snapshot_every` | {} ms, {}", o.epoch.as_millis(), o.snapshot_every),
         format!("`opacity` | {}", if o.opacity { "on" } else { "off" }),

@@ -15,6 +15,7 @@ use super::connection::{After, Connection};
 use super::listener::Listener;
 use super::mailbox::{Mail, Mailbox};
 use crate::shared::Shared;
+use crate::turns;
 use chiliad_machine::{Idle, Interleaved, MEMBERS_MAX, Machine, WorkerId, interleave_idle};
 use mio::{Events, Poll, Token};
 use std::cell::{Cell, RefCell};
@@ -39,18 +40,6 @@ const LOOK: Duration = Duration::from_micros(500);
 const GIVES_WAY: Duration = Duration::from_millis(1);
 /// How long the thread looks for something to do before it sleeps: to wake a core takes longer than most statements.
 const SPIN: Duration = Duration::from_micros(50);
-
-thread_local! {
-    /// The loop of this thread.
-    static HERE: RefCell<Option<Rc<EventLoop>>> = const { RefCell::new(None) };
-}
-
-/// A statement that takes long lets the other connections of its thread have a turn, now and then.
-pub(crate) fn give_way() {
-    if let Some(event_loop) = HERE.with_borrow(Clone::clone) {
-        event_loop.give_way();
-    }
-}
 
 /// The loop of one thread.
 pub(crate) struct EventLoop {
@@ -162,12 +151,14 @@ impl EventLoop {
     /// The system has no room for the members' stacks.
     pub fn run(self) -> Result<(), chiliad_machine::NoRoom> {
         let event_loop = Rc::new(self);
-        HERE.set(Some(Rc::clone(&event_loop)));
+        let gives_way = Rc::clone(&event_loop);
+        turns::set(Some(Rc::new(move || gives_way.give_way())));
         let served = interleave_idle(MEMBERS_MAX, &*event_loop, |_| event_loop.member());
-        HERE.set(None);
+        turns::set(None);
         served.map(|_| ())
     }
 
+    /// A statement takes long.
     fn give_way(&self) {
         let now = Instant::now();
         if now < self.next_look.get() {

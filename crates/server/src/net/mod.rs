@@ -8,7 +8,7 @@ mod mailbox;
 mod stream;
 mod tls;
 
-pub(crate) use event_loop::{EventLoop, give_way};
+pub(crate) use event_loop::EventLoop;
 pub(crate) use listener::Listener;
 pub(crate) use mailbox::{Mail, Mailbox};
 pub(crate) use tls::server_config;

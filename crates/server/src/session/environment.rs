@@ -2,7 +2,7 @@
 
 use super::settings::{SERVER_VERSION, Settings};
 use crate::catalog::Catalog;
-use crate::net::give_way;
+use crate::turns::give_way;
 use chiliad::Cancel;
 use chiliad_sql::{Result, SqlError};
 use std::time::{SystemTime, UNIX_EPOCH};
