@@ -144,8 +144,7 @@ impl UnderScheme<Sim> for Transfers {
             world.wrong.borrow_mut().clear();
             let mut worker = world.db.worker().expect("a slot");
             world.until_done(&mut worker, &mut |tx| world.look(tx));
-            let wrong = world.wrong.borrow().last().cloned();
-            wrong
+            world.wrong.borrow().last().cloned()
         })
     }
 }
