@@ -1,7 +1,7 @@
 //! Statements from text to rows, against a database in memory.
 
 use chiliad_engine::names::{UnderScheme, under};
-use chiliad_engine::{Database, Intent, Options, Scheme, Session, TableId, Transaction};
+use chiliad_engine::{Database, Intent, Options, Scheme, TableId};
 use chiliad_machine::Native;
 use chiliad_sql::{
     CatalogView, Datum, Environment, Kind, Result, SchemaChange, TableInput, codec, execute, parse,

@@ -362,7 +362,7 @@ mod tests {
     /// The key of a value, its order and what comes back, by its type and by its type as data.
     fn in_order<T>(values: &[T])
     where
-        T: Stored + KeyPart<Decoded = T> + PartOf<T> + PartialEq + Debug,
+        T: Stored + Key + KeyPart<Decoded = T> + PartOf<T> + PartialEq + Debug,
     {
         let key = |value: &T| {
             let mut key = Vec::new();
