@@ -69,10 +69,10 @@ pub enum Command {
     Schemes(SchemesFlags),
     /// List the simulated machines, or measure what stands in their files.
     Machines(MachinesFlags),
-    /// Say what a data directory holds and whether it is sound, by reading all of it. Changes nothing.
-    Recover(RecoverFlags),
     /// Serve a database to PostgreSQL clients, until a signal ends it.
     Serve(ServeFlags),
+    /// Say what a data directory holds and whether it is sound, by reading all of it. Changes nothing.
+    Recover(RecoverFlags),
     /// List the tables of a data directory with their columns, or write the rows of one. Changes nothing.
     Inspect(InspectFlags),
     /// Copy a data directory that nobody has open, checking all of it, to an empty or missing one.
