@@ -25,12 +25,12 @@ fn unknown_names_are_refused_with_those_that_are_known() {
         "",
         &[
             "command is missing",
-            "bench, simulate, campaign, figure, check, schemes, machines, recover",
+            "bench, simulate, campaign, figure, check, schemes, machines, serve, recover",
         ],
     );
     refused(
         "dance",
-        &["`dance`", "bench, simulate, campaign, figure, check, schemes, machines, recover"],
+        &["`dance`", "bench, simulate, campaign, figure, check, schemes, machines, serve, recover"],
     );
     refused("bench", &["workload is missing", "ycsb, tpcc, smallbank, tatp"]);
     refused("bench chess", &["`chess`", "ycsb, tpcc, smallbank, tatp"]);

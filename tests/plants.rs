@@ -138,7 +138,9 @@ const DISK_SEEDS: [(&str, u64); 21] = [
 const SOAK_SEEDS: [(&str, u64); 2] = [("doom-unheard", 0), ("waits-stay-short", 100)];
 
 /// Bugs that the engine's own tests catch.
-const BY_WAITS: [&str; 5] = [
+const BY_WAITS: [&str; 7] = [
+    "bell-of-begin",
+    "undo-forgotten",
     "waited-past-deadline",
     "waited-past-cancel",
     "outer-waited-for",
