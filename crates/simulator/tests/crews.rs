@@ -366,7 +366,7 @@ fn whoever_waits_in_a_section_is_named_even_alone() {
         assert_eq!(found.name(), "switch in a section", "{found}");
         let said = found.to_string();
         assert!(said.contains(what) && said.contains("alone"), "{said}");
-        assert!(said.contains("here at ./tests/crews.rs"), "{said}");
+        assert!(said.contains("crews::here"), "{said}");
         let clean = verdict(move || {
             Sim::enter_section();
             Sim::leave_section();
