@@ -73,6 +73,32 @@ impl Database {
     pub fn open_snapshot(&self, options: &RunOptions) -> Result<OpenTransaction> {
         OpenTransaction::begin(self, options, true)
     }
+
+    /// Waits as [`Database::run`] does after the `refusals`-th refusal of one transaction, counted from one: for owners of
+    /// open transactions that begin another in place of one that was refused. The policy is
+    /// [`Options::backoff`](crate::Options::backoff).
+    ///
+    /// ```
+    /// use chiliad::{Database, Error, RunOptions, Table};
+    /// let db = Database::in_memory()?;
+    /// let hits: Table<u64, u64> = db.create_table("hits")?;
+    /// let mut refusals = 0;
+    /// loop {
+    ///     let mut tx = db.open_transaction(&RunOptions::default())?;
+    ///     tx.with(|tx| tx.put(&hits, &7, &1))?;
+    ///     match tx.commit() {
+    ///         Err(Error::Conflict(_)) => {
+    ///             refusals += 1;
+    ///             db.back_off(refusals);
+    ///         }
+    ///         over => break over?,
+    ///     }
+    /// }
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn back_off(&self, refusals: u32) {
+        self.rules().back_off(refusals, &Until::default());
+    }
 }
 
 impl OpenTransaction {

@@ -10,7 +10,6 @@ use crate::cancel::Place;
 use crate::shared::Shared;
 use crate::wire::{Message, Severity, Writer};
 use chiliad::Cancel;
-use chiliad_machine::{Interleaved, Machine};
 use chiliad_sql::SqlError;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -186,7 +185,7 @@ impl Dialog {
         }
         self.take_back();
         self.attempt.aborts += 1;
-        back_off(self.attempt.aborts);
+        self.server.catalog.database().back_off(self.attempt.aborts);
         true
     }
 
@@ -281,19 +280,5 @@ impl Dialog {
             && self.copy.is_none()
             && self.query.is_none()
             && !self.waits_for_job
-    }
-}
-
-/// Waits a little before the next attempt, longer each time; other sessions go on meanwhile.
-fn back_off(aborts: u32) {
-    match aborts {
-        0..=2 => Interleaved::yield_now(),
-        aborts => {
-            let most = 20_u64 << (aborts - 3).min(6);
-            let random = u64::from(crate::auth::random::<1>()[0]);
-            let micros = most / 2 + most * random / 512;
-            let ticks = micros * Interleaved::ticks_per_second() / 1_000_000;
-            _ = Interleaved::park_until(Interleaved::now() + ticks);
-        }
     }
 }
