@@ -4,7 +4,7 @@
 //! the server's own, by the table's name. The application may change tables behind the server's back: whoever meets an
 //! unknown table, or a row of a schema that is newer, has the catalog read anew.
 
-use chiliad::raw::{Range, TableId, TableLayout, TableSpec};
+use chiliad::raw::{Range, TableId, TableLayout, TableSpec, Transaction as _};
 use chiliad::{Database, Error, Sequence};
 use chiliad_sql::{CatalogView, SqlError, TableDetails, TableInput};
 use std::collections::HashMap;
@@ -99,11 +99,11 @@ impl Catalog {
     fn details(&self) -> Result<HashMap<String, TableDetails>, Error> {
         self.database.run(|tx| {
             let tx = tx.raw();
-            let scanned = chiliad::raw::Transaction::scan(tx, self.details, Range::all())?;
+            let scanned = tx.scan(self.details, Range::all())?;
             let mut said = HashMap::new();
-            for &entry in chiliad::raw::Transaction::entries(tx, scanned)? {
-                let name = chiliad::raw::Transaction::key(tx, entry)?;
-                let text = chiliad::raw::Transaction::bytes(tx, entry.row)?;
+            for &entry in tx.entries(scanned)? {
+                let name = tx.key(entry)?;
+                let text = tx.bytes(entry.row)?;
                 let name = String::from_utf8_lossy(name).into_owned();
                 if let Some(details) = TableDetails::parse(&String::from_utf8_lossy(text)) {
                     said.insert(name, details);
@@ -123,14 +123,8 @@ impl Catalog {
         self.database.run(|tx| {
             let tx = tx.raw();
             match &text {
-                Some(text) => chiliad::raw::Transaction::put(
-                    tx,
-                    self.details,
-                    table.as_bytes(),
-                    text.as_bytes(),
-                ),
-                None => chiliad::raw::Transaction::remove(tx, self.details, table.as_bytes())
-                    .map(|_| ()),
+                Some(text) => tx.put(self.details, table.as_bytes(), text.as_bytes()),
+                None => tx.remove(self.details, table.as_bytes()).map(|_| ()),
             }
         })
     }

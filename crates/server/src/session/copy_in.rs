@@ -1,10 +1,8 @@
 //! COPY from the client: rows come in messages of their own, until it says that there are no more.
 
 use super::dialog::{Dialog, Step};
-use super::environment::Environment;
 use super::extended::utf8;
 use super::run::Ran;
-use super::transaction::Limits;
 use crate::copy::{Decoder, Fields};
 use crate::plans::Plan;
 use crate::wire::{Message, Writer};
@@ -36,6 +34,7 @@ impl CopyIn {
 
 impl Dialog {
     pub(super) fn begin_copy_in(&mut self, plan: &Arc<Plan>, copy: &Copy) -> Result<Ran, SqlError> {
+        self.begin_implicit();
         let binary = copy.format == CopyFormat::Binary;
         let columns = plan.prepared.columns().len();
         self.output.copy_response(b'G', binary, columns);
@@ -82,33 +81,20 @@ impl Dialog {
 
     /// Inserts the rows that are complete. `last`: no more bytes come.
     fn copy_data(&mut self, bytes: &[u8], last: bool) -> Result<(), SqlError> {
-        let timeout = self.timeout();
-        let Self { copy, tx, settings, server, cancel, user, database, .. } = self;
-        let Some(copy) = copy else { return Ok(()) };
+        let Some(mut copy) = self.copy.take() else { return Ok(()) };
         copy.decoder.push(bytes);
-        let mut environment = Environment {
-            catalog: &server.catalog,
-            settings,
-            cancel,
-            user,
-            database,
-            transaction_time: tx.began,
-            statement_time: self.statement_time,
-        };
-        let open = tx.part(server.catalog.database(), &Limits { timeout, cancel })?;
-        let plan = Arc::clone(&copy.plan);
-        let columns = plan.prepared.columns();
-        let binary = copy.binary;
-        let CopyIn { decoder, rows, .. } = copy;
-        let done: Result<(), SqlError> = open.with(|tx| {
+        let done = self.part(|tx, environment, _| {
+            let CopyIn { plan, decoder, binary, rows, .. } = &mut copy;
+            let columns = plan.prepared.columns();
             while let Some(fields) = decoder.next(last)? {
-                let values = values(fields, columns, binary)?;
+                let values = values(fields, columns, *binary)?;
                 let mut nothing = |_: &[Datum<'_>]| Ok(());
-                execute(&plan.prepared, &values, tx.raw(), &mut environment, &mut nothing)?;
+                execute(&plan.prepared, &values, tx.raw(), environment, &mut nothing)?;
                 *rows += 1;
             }
             Ok(())
         });
+        let copy = self.copy.insert(copy);
         done.map_err(|error| copy.place(error))?;
         if copy.decoder.waiting() > ROW_BYTES_MAX {
             let message = format!("a row of more than {ROW_BYTES_MAX} bytes");

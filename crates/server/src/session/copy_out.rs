@@ -1,10 +1,8 @@
 //! COPY to the client.
 
 use super::dialog::Dialog;
-use super::environment::Environment;
 use super::output::Output;
 use super::run::{Ran, check_result};
-use super::transaction::Limits;
 use crate::copy::Encoder;
 use crate::plans::Plan;
 use crate::wire::Writer;
@@ -43,7 +41,6 @@ impl RowSink for Lines<'_> {
 impl Dialog {
     /// COPY in either direction.
     pub fn begin_copy(&mut self, plan: &Arc<Plan>, copy: &Copy) -> Result<Ran, SqlError> {
-        self.begin_implicit();
         if copy.from_client {
             return self.begin_copy_in(plan, copy);
         }
@@ -55,22 +52,12 @@ impl Dialog {
         if encoder.start(&names, &mut head) {
             self.output.message(b'd', |out| out.append(&mut head));
         }
-        let timeout = self.timeout();
         let bytes_max = self.server.limits.result_bytes_max;
-        let Self { tx, output, settings, server, cancel, user, database, .. } = self;
-        let mut environment = Environment {
-            catalog: &server.catalog,
-            settings,
-            cancel,
-            user,
-            database,
-            transaction_time: tx.began,
-            statement_time: self.statement_time,
-        };
-        let mut lines = Lines { output, columns, encoder: &encoder, value: Vec::new(), bytes_max };
-        let open = tx.part(server.catalog.database(), &Limits { timeout, cancel })?;
-        let done =
-            open.with(|tx| execute(&plan.prepared, &[], tx.raw(), &mut environment, &mut lines))?;
+        let done = self.part(|tx, environment, output| {
+            let value = Vec::new();
+            let mut lines = Lines { output, columns, encoder: &encoder, value, bytes_max };
+            execute(&plan.prepared, &[], tx.raw(), environment, &mut lines)
+        })?;
         let mut tail = Vec::new();
         if encoder.finish(&mut tail) {
             self.output.message(b'd', |out| out.append(&mut tail));

@@ -189,14 +189,19 @@ impl Dialog {
         true
     }
 
-    /// Undoes what the attempt has said and made.
+    /// Undoes what the attempt has done, said and made.
     pub fn take_back(&mut self) {
         self.tx.rollback();
+        self.unsay();
+        self.portals.clear();
+    }
+
+    /// Takes back what the attempt has said, with the prepared statements it has made.
+    fn unsay(&mut self) {
         self.output.take_back(self.attempt.mark);
         for name in std::mem::take(&mut self.attempt.made) {
             self.statements.remove(&name);
         }
-        self.portals.clear();
     }
 
     /// Before anything is told of an open transaction: what it has read is one state of the database. Otherwise what the
@@ -205,12 +210,11 @@ impl Dialog {
         if self.tx.state() != State::Block {
             return Ok(());
         }
-        self.tx.prove().inspect_err(|_| {
-            self.output.take_back(self.attempt.mark);
-            for name in std::mem::take(&mut self.attempt.made) {
-                self.statements.remove(&name);
-            }
-        })
+        let proved = self.tx.prove();
+        if proved.is_err() {
+            self.unsay();
+        }
+        proved
     }
 
     /// Commits the transaction, and holds back what is said from here on until it is durable.

@@ -6,6 +6,7 @@ use super::output::Output;
 use super::transaction::{Limits, State};
 use crate::plans::Plan;
 use crate::wire::Writer;
+use chiliad::Transaction;
 use chiliad_sql::{Datum, Kind, OutputColumn, RowSink, SqlError, execute};
 use std::sync::Arc;
 use std::time::Duration;
@@ -149,6 +150,21 @@ impl Dialog {
         if !matches!(prepared.kind(), Kind::Query { .. } | Kind::Write | Kind::Explain) {
             return self.run_utility_rows(plan, formats);
         }
+        let bytes_max = self.server.limits.result_bytes_max;
+        let columns = prepared.columns();
+        let done = self.part(|tx, environment, output| {
+            let mut rows = Rows { output, columns, formats, bytes_max };
+            execute(prepared, values, tx.raw(), environment, &mut rows)
+        })?;
+        Ok(prepared.tag(done.rows))
+    }
+
+    /// Runs a part of the session's transaction, or of an implicit one that begins with it, in the environment and within
+    /// the limits of the statement.
+    pub fn part<T>(
+        &mut self,
+        run: impl FnOnce(&mut Transaction<'_>, &mut Environment<'_>, &mut Output) -> Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
         self.begin_implicit();
         let timeout = self.timeout();
         let Self { tx, output, settings, server, cancel, user, database, .. } = self;
@@ -161,24 +177,19 @@ impl Dialog {
             transaction_time: tx.began,
             statement_time: self.statement_time,
         };
-        let bytes_max = server.limits.result_bytes_max;
-        let columns = prepared.columns();
-        let mut rows = Rows { output, columns, formats, bytes_max };
         let open = tx.part(server.catalog.database(), &Limits { timeout, cancel })?;
-        let done = open.with(|tx| execute(prepared, values, tx.raw(), &mut environment, &mut rows));
-        Ok(prepared.tag(done?.rows))
+        open.with(|tx| run(tx, &mut environment, output))
     }
 
     /// The transaction of statements that are in none.
     pub fn begin_implicit(&mut self) {
-        let read_only = self.settings.get("default_transaction_read_only") == Some("on");
-        self.tx.begin_implicit(self.statement_time, read_only);
+        self.tx.begin_implicit(self.statement_time, self.settings.begins_read_only());
     }
 
     /// How long a statement may take.
     pub fn timeout(&self) -> Option<Duration> {
         let Self { settings, server, .. } = self;
-        // Under a scheme whose transactions wait, all sessions of the thread would wait with it.
+        // Only under a scheme whose transactions wait: others never wait for a lock.
         let lock_timeout = settings.lock_timeout.filter(|_| server.waits);
         match (settings.statement_timeout, lock_timeout) {
             (Some(statement), Some(lock)) => Some(statement.min(lock)),

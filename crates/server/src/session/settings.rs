@@ -127,6 +127,11 @@ impl Settings {
         given.map(String::as_str).or_else(|| find(name).map(|known| known.default))
     }
 
+    /// Whether a transaction writes nothing unless it says otherwise.
+    pub fn begins_read_only(&self) -> bool {
+        self.get("default_transaction_read_only") == Some("on")
+    }
+
     /// Names and values of all parameters.
     pub fn all(&self) -> impl Iterator<Item = (&str, &str)> {
         let known = KNOWN.iter().map(|known| known.name);

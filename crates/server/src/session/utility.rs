@@ -1,9 +1,7 @@
 //! SET, SHOW and other statements that no transaction runs, and CALL.
 
 use super::dialog::Dialog;
-use super::environment::Environment;
 use super::run::Formats;
-use super::transaction::Limits;
 use crate::plans::Plan;
 use crate::wire::Writer;
 use chiliad_sql::{Datum, Kind, SqlError, Type, call_arguments};
@@ -114,21 +112,8 @@ impl Dialog {
         let procedure = self.server.procedures.get(name).cloned().ok_or_else(|| {
             SqlError::undefined_function(format!("procedure {name} does not exist"))
         })?;
-        self.begin_implicit();
-        let timeout = self.timeout();
-        let Self { tx, settings, server, cancel, user, database, .. } = self;
-        let mut environment = Environment {
-            catalog: &server.catalog,
-            settings,
-            cancel,
-            user,
-            database,
-            transaction_time: tx.began,
-            statement_time: self.statement_time,
-        };
-        let open = tx.part(server.catalog.database(), &Limits { timeout, cancel })?;
-        open.with(|tx| {
-            let arguments = call_arguments(&plan.prepared, values, tx.raw(), &mut environment)?;
+        self.part(|tx, environment, _| {
+            let arguments = call_arguments(&plan.prepared, values, tx.raw(), environment)?;
             procedure(tx, &arguments)
         })?;
         self.output.complete("CALL");
