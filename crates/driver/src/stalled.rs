@@ -127,6 +127,5 @@ fn sleep<M: Machine>(signals: &Signals, time: Ticks) {
 
 /// A time in ticks of the machine, at least one.
 fn ticks<M: Machine>(time: Duration) -> Ticks {
-    let ticks = time.as_nanos() * u128::from(M::ticks_per_second()) / 1_000_000_000;
-    Ticks::try_from(ticks).unwrap_or(Ticks::MAX / 4)
+    M::ticks(time).min(Ticks::MAX / 4)
 }

@@ -31,16 +31,16 @@ struct Watch {
 
 impl Watch {
     fn new(limit: Duration, now: Ticks) -> Self {
-        let limit = ticks(limit);
+        let limit = Native::ticks(limit);
         Self { limit, committed: 0, since: now, looked: now, still: 0, idle: Idle::default() }
     }
 
     /// So many have committed at `now`; whether anybody did not long ago.
     fn look(&mut self, now: Ticks, committed: u64) -> bool {
         let beat = now.saturating_sub(std::mem::replace(&mut self.looked, now));
-        if beat > ticks(LATE) {
-            self.still += beat - ticks(BEAT);
-            self.idle.stood_still += beat - ticks(BEAT);
+        if beat > Native::ticks(LATE) {
+            self.still += beat - Native::ticks(BEAT);
+            self.idle.stood_still += beat - Native::ticks(BEAT);
         }
         let idle = now.saturating_sub(self.since).saturating_sub(self.still);
         self.idle.longest = self.idle.longest.max(idle);
@@ -66,12 +66,6 @@ pub(super) fn watch(signals: &Signals, limit: Duration) -> Idle {
         }
     }
     watch.idle
-}
-
-/// A time in ticks of the native machine.
-fn ticks(time: Duration) -> Ticks {
-    u64::try_from(time.as_nanos() * u128::from(Native::ticks_per_second()) / 1_000_000_000)
-        .unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

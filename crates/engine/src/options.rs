@@ -189,19 +189,12 @@ impl Options {
 
     /// The length of a commit epoch in ticks of the machine.
     pub(crate) fn epoch_ticks<M: Machine>(&self) -> u64 {
-        Self::ticks::<M>(self.epoch)
+        M::ticks(self.epoch)
     }
 
     /// How long to wait for a lock, in ticks of the machine, under a scheme of which `usual` is so.
     pub(crate) fn wait_ticks<M: Machine>(&self, usual: Duration) -> u64 {
-        Self::ticks::<M>(self.wait_timeout.unwrap_or(usual))
-    }
-
-    /// A duration in ticks of the machine.
-    pub(crate) fn ticks<M: Machine>(duration: Duration) -> u64 {
-        debug_assert!(M::ticks_per_second() > 0, "the clock runs");
-        let ticks = duration.as_nanos() * u128::from(M::ticks_per_second()) / 1_000_000_000;
-        u64::try_from(ticks).unwrap_or(u64::MAX)
+        M::ticks(self.wait_timeout.unwrap_or(usual))
     }
 
     /// Refuses options that no database can run with.

@@ -156,7 +156,7 @@ impl Watch {
         };
         let between = if self.doubts > 0 { patience / DOUBTS } else { between };
         let now = M::now();
-        if now.saturating_sub(self.looked) < ticks::<M>(between) {
+        if now.saturating_sub(self.looked) < M::ticks(between) {
             return Ok(());
         }
         self.looked = now;
@@ -187,10 +187,4 @@ impl Watch {
         Known { next, ..then }.ends_in(log, &bounds)?;
         then.is_in::<M>(log, &bounds)
     }
-}
-
-/// A time in the machine's ticks.
-pub fn ticks<M: Machine>(duration: Duration) -> Ticks {
-    let ticks = duration.as_nanos() * u128::from(M::ticks_per_second()) / 1_000_000_000;
-    u64::try_from(ticks).unwrap_or(u64::MAX)
 }

@@ -5,7 +5,7 @@
 
 use crate::checkpoint_file::Summary;
 use crate::checkpoints::{Checkpoints, name};
-use crate::known::{Known, Objection, failed, ticks};
+use crate::known::{Known, Objection, failed};
 use crate::maker::Maker;
 use crate::restore::{Failed, Restored, load};
 use chiliad_api::Error;
@@ -52,12 +52,12 @@ pub fn begin<M: Machine>(
                 // In runs that explore, somebody ends what makes it unreachable.
                 let deadline = *deadline.get_or_insert_with(|| match M::explores() {
                     true => u64::MAX,
-                    false => now.saturating_add(ticks::<M>(patience)),
+                    false => now.saturating_add(M::ticks(patience)),
                 });
                 if now >= deadline {
                     return Err(error);
                 }
-                M::park_until(now + ticks::<M>(NAP));
+                M::park_until(now + M::ticks(NAP));
             }
         }
     }

@@ -77,6 +77,7 @@ pub use spin::{Patience, Spin};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 pub use core::sync::atomic::Ordering;
+use core::time::Duration;
 
 /// The size of a cache line in bytes, on every machine.
 pub const LINE_BYTES: usize = 64;
@@ -224,6 +225,11 @@ pub trait Machine: Sized + Send + Sync + 'static {
     fn now() -> Ticks;
     /// [`Ticks`] per second, for turning durations into ticks.
     fn ticks_per_second() -> u64;
+    /// A duration in [`Ticks`]; the most there are, if it is longer.
+    fn ticks(duration: Duration) -> Ticks {
+        let ticks = duration.as_nanos() * u128::from(Self::ticks_per_second()) / 1_000_000_000;
+        Ticks::try_from(ticks).unwrap_or(Ticks::MAX)
+    }
     /// The next number, from 1, of a counter in the middle of the chip, which is sent a message and
     /// adds in a cycle; `None` on a machine that has none.
     fn counter() -> Option<u64> {

@@ -1,6 +1,6 @@
 //! A log whose appends take longer than those of another one.
 
-use crate::sleeper::{Sleeper, ticks};
+use crate::sleeper::Sleeper;
 use chiliad_machine::Machine;
 use chiliad_machine::shared_log::{Position, SharedLog, SharedLogError};
 use std::fmt;
@@ -64,7 +64,7 @@ impl<M: Machine> SharedLog for DelayedLog<M> {
     }
 
     fn append(&self, records: &[&[u8]]) -> Result<(), SharedLogError> {
-        let until = M::now().saturating_add(ticks::<M>(self.delay));
+        let until = M::now().saturating_add(M::ticks(self.delay));
         let mut sleeper = Sleeper::<M>::new();
         while M::now() < until {
             sleeper.sleep_until(until);

@@ -2,7 +2,6 @@
 
 use chiliad_machine::{Machine, Ticks, Woken};
 use std::marker::PhantomData;
-use std::time::Duration;
 
 /// Sleeps for a call. A wake-up may be meant for another wait of this worker: if the sleeper was woken by any, the
 /// worker's next park after the call returns at once.
@@ -34,10 +33,4 @@ impl<M: Machine> Drop for Sleeper<M> {
             M::unpark(M::worker());
         }
     }
-}
-
-/// A duration in the machine's ticks; the most there are, if it is longer.
-pub(crate) fn ticks<M: Machine>(duration: Duration) -> Ticks {
-    let ticks = duration.as_nanos() * u128::from(M::ticks_per_second()) / 1_000_000_000;
-    Ticks::try_from(ticks).unwrap_or(Ticks::MAX)
 }

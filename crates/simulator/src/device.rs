@@ -71,8 +71,7 @@ pub(crate) fn caller() -> Option<WorkerId> {
 /// Sleeps until it is woken or so much time has passed; not at all outside of the schedule.
 pub(crate) fn rest(time: Duration) {
     let Some(state) = scheduled() else { return };
-    let ticks = time.as_nanos() * u128::from(Sim::ticks_per_second()) / 1_000_000_000;
-    state.park(Some(state.now().saturating_add(u64::try_from(ticks).unwrap_or(u64::MAX))));
+    state.park(Some(state.now().saturating_add(Sim::ticks(time))));
 }
 
 /// Wakes a worker that rests.

@@ -194,7 +194,7 @@ impl EventLoop {
             Interleaved::park();
         } else {
             // One that waits awake leaves the thread no time to sleep in the poll.
-            _ = Interleaved::park_until(Interleaved::now() + ticks(LOOK));
+            _ = Interleaved::park_until(Interleaved::now() + Interleaved::ticks(LOOK));
             self.looks.set(false);
             self.look(Some(Duration::ZERO));
         }
@@ -445,12 +445,6 @@ impl EventLoop {
     fn has_work(&self) -> bool {
         !self.ready.borrow().is_empty() || self.over.get()
     }
-}
-
-/// A duration in ticks of the machine.
-fn ticks(duration: Duration) -> u64 {
-    let ticks = duration.as_nanos() * u128::from(Interleaved::ticks_per_second()) / 1_000_000_000;
-    u64::try_from(ticks).unwrap_or(u64::MAX)
 }
 
 impl Idle for EventLoop {

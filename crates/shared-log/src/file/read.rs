@@ -3,7 +3,7 @@
 use super::cursor::{Cursor, Wanted, error_of};
 use super::names::segment_name;
 use super::state::{Shared, State};
-use crate::sleeper::{Sleeper, ticks};
+use crate::sleeper::Sleeper;
 use crate::window::{Placed, hand_over};
 use chiliad_log::LogError;
 use chiliad_machine::shared_log::{Position, SharedLogError};
@@ -49,7 +49,7 @@ impl<M: Machine> Shared<M> {
                 Found::Nothing => {}
             }
             let now = M::now();
-            let until = *until.get_or_insert_with(|| now.saturating_add(ticks::<M>(patience)));
+            let until = *until.get_or_insert_with(|| now.saturating_add(M::ticks(patience)));
             if now >= until {
                 return Ok(from);
             }

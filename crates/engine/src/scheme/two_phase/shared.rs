@@ -23,7 +23,7 @@ impl<M: Machine> Shared<M> {
             waiters: waits.then(Waiters::new),
             timestamps: TimestampSource::new(options),
             wait_timeout: options.wait_ticks::<M>(wait_timeout),
-            deadlock_check: Options::ticks::<M>(options.deadlock_check),
+            deadlock_check: M::ticks(options.deadlock_check),
         }
     }
 
