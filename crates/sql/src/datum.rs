@@ -38,6 +38,11 @@ pub enum Datum<'a> {
 /// A value that borrows nothing.
 pub type OwnedDatum = Datum<'static>;
 
+/// The values of a row, borrowing nothing.
+pub(crate) fn owned(row: &[Datum<'_>]) -> Vec<OwnedDatum> {
+    row.iter().map(|datum| datum.borrowed().into_owned()).collect()
+}
+
 impl<'a> Datum<'a> {
     /// A text.
     #[must_use]

@@ -317,12 +317,9 @@ fn drop_tables(
     for name in names {
         let (ident, shown) = table_name(name)?;
         let Some(table) = catalog.table(&ident.value) else {
-            if if_exists {
-                let message = format!("table \"{shown}\" does not exist, skipping");
-                changes.push(SchemaChange::Notice { sqlstate: "00000", message });
-                continue;
-            }
-            return Err(SqlError::undefined_table(format!("table \"{shown}\" does not exist")));
+            let missing = SqlError::undefined_table(format!("table \"{shown}\" does not exist"));
+            changes.push(skipped(missing, if_exists)?);
+            continue;
         };
         let is_known = |it: &SchemaChange| matches!(it, SchemaChange::DropTable { table: id, .. } if *id == table.id);
         if changes.iter().any(is_known) {
@@ -349,17 +346,23 @@ fn drop_indexes(
             Some(table) => {
                 changes.push(SchemaChange::DropIndex { table: table.id, name: ident.value });
             }
-            None if if_exists => {
-                let message = format!("index \"{shown}\" does not exist, skipping");
-                changes.push(SchemaChange::Notice { sqlstate: "00000", message });
-            }
             None => {
-                let message = format!("index \"{shown}\" does not exist");
-                return Err(SqlError::new("42704", message));
+                let missing =
+                    SqlError::undefined_object(format!("index \"{shown}\" does not exist"));
+                changes.push(skipped(missing, if_exists)?);
             }
         }
     }
     Ok(changes)
+}
+
+/// Something to drop that is missing: with IF EXISTS a notice, an error without.
+fn skipped(missing: SqlError, if_exists: bool) -> Result<SchemaChange> {
+    if !if_exists {
+        return Err(missing);
+    }
+    let message = format!("{}, skipping", missing.message);
+    Ok(SchemaChange::Notice { sqlstate: "00000", message })
 }
 
 fn empty(name: &ast::ObjectName, catalog: &CatalogView) -> Result<SchemaChange> {

@@ -73,13 +73,7 @@ fn bind(parsed: &ast::Statement, binder: &mut Binder<'_>) -> Result<BoundStateme
         S::Call(function) => call(function, binder)?,
         S::Explain { statement, analyze: false, .. } => {
             let (_, _, plan, _) = bind(statement, binder)?;
-            let column = OutputColumn {
-                name: "QUERY PLAN".into(),
-                sql_type: Type::Text,
-                modifier: -1,
-                table_oid: 0,
-                column_number: 0,
-            };
+            let column = OutputColumn::computed("QUERY PLAN".into(), Type::Text);
             (Kind::Explain, "EXPLAIN", Plan::Explain(explain(&plan)?), vec![column])
         }
         S::CreateTable(_) => schema(parsed, "CREATE TABLE"),
@@ -142,14 +136,7 @@ fn prepare_utility(utility: &Utility, catalog: &CatalogView) -> Result<Prepared>
 /// The columns of SHOW: the parameter's value; of all of them name, value and description.
 fn shown_columns(name: &str) -> Vec<OutputColumn> {
     let names = if name == "all" { vec!["name", "setting", "description"] } else { vec![name] };
-    let column = |name: &str| OutputColumn {
-        name: name.into(),
-        sql_type: Type::Text,
-        modifier: -1,
-        table_oid: 0,
-        column_number: 0,
-    };
-    names.into_iter().map(column).collect()
+    names.into_iter().map(|name| OutputColumn::computed(name.into(), Type::Text)).collect()
 }
 
 /// COPY reads a table or a query as a query does, and fills a table by an INSERT of its columns, a row at a time.

@@ -18,6 +18,13 @@ pub struct OutputColumn {
     pub column_number: i16,
 }
 
+impl OutputColumn {
+    /// A column of no table.
+    pub(crate) fn computed(name: String, sql_type: Type) -> Self {
+        Self { name, sql_type, modifier: -1, table_oid: 0, column_number: 0 }
+    }
+}
+
 /// What a statement does, as far as whoever runs it has to know.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]

@@ -276,7 +276,7 @@ impl Binder<'_> {
         }
         let start = scope.width;
         let shown = alias.map_or(function.to_owned(), |it| folded(it.name.clone()).value);
-        let output = super::query::column(shown.clone(), of);
+        let output = OutputColumn::computed(shown.clone(), of);
         let columns = vec![RelationColumn { output, is_merged: false }];
         let mut relation = Relation { name: shown, columns, start };
         rename(&mut relation, alias)?;

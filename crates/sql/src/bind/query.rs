@@ -146,7 +146,7 @@ impl Binder<'_> {
             let bounds = rows.iter().map(|row| row[at].clone()).collect();
             let (exprs, of) = self.one_type(bounds, "VALUES")?;
             out.iter_mut().zip(exprs).for_each(|(row, expr)| row.push(expr));
-            columns.push(column(format!("column{}", at + 1), of));
+            columns.push(OutputColumn::computed(format!("column{}", at + 1), of));
         }
         let query = Query { body: Body::Values(out), limit: None, offset: None };
         Ok(BoundQuery { query, columns })
@@ -185,7 +185,7 @@ impl Binder<'_> {
             })?;
             first.push((one.sql_type, of));
             second.push((two.sql_type, of));
-            columns.push(column(one.name.clone(), of));
+            columns.push(OutputColumn::computed(one.name.clone(), of));
         }
         convert_columns(&mut one.query, &first);
         convert_columns(&mut two.query, &second);
@@ -220,11 +220,6 @@ impl Binder<'_> {
         };
         self.query(&query, scope)
     }
-}
-
-/// A column of no table.
-pub(super) fn column(name: String, sql_type: Type) -> OutputColumn {
-    OutputColumn { name, sql_type, modifier: -1, table_oid: 0, column_number: 0 }
 }
 
 /// The place of the output column that a key of ORDER BY or GROUP BY names, by number or by name.

@@ -2,7 +2,7 @@
 
 use super::compare::{compare, equals};
 use super::{Comparison, Expr, Subquery, SubqueryKind, arithmetic, cast, functions, like};
-use crate::datum::{Datum, OwnedDatum};
+use crate::datum::{Datum, OwnedDatum, owned};
 use crate::environment::Environment;
 use crate::error::{Result, SqlError};
 use crate::run::{Flow, run_query};
@@ -246,8 +246,7 @@ fn subquery_value<'r>(
         let mut rows = Vec::new();
         let outer = row.get(..subquery.outer).unwrap_or(row);
         run_query(&subquery.query, outer, cx, &mut |found| {
-            let found: Vec<OwnedDatum> =
-                found.iter().map(|it| it.borrowed().into_owned()).collect();
+            let found = owned(found);
             if !subquery.correlated {
                 cx.keep(&found)?;
             }

@@ -80,6 +80,43 @@ pub(crate) enum SubqueryKind {
     All(Comparison, Expr),
 }
 
+/// The parts of an expression, to be read or to be changed.
+macro_rules! parts {
+    ($expr:expr, $iter:ident, $as_deref:ident $(, $mut:tt)?) => {
+        match $expr {
+            Self::Constant(_) | Self::Parameter(_) | Self::Column(_) | Self::Aggregate(_) => {
+                Vec::new()
+            }
+            Self::Not(of)
+            | Self::IsNull(of)
+            | Self::Is(of, _)
+            | Self::Negate(_, of)
+            | Self::Cast(of, _) => vec![of],
+            Self::And(of)
+            | Self::Or(of)
+            | Self::Coalesce(of)
+            | Self::Call(_, of)
+            | Self::Row(of) => of.$iter().collect(),
+            Self::Compare(_, one, two)
+            | Self::NotDistinct(one, two)
+            | Self::Arithmetic(_, _, one, two) => vec![one, two],
+            Self::In(of, list) => core::iter::once(&$($mut)? **of).chain(list).collect(),
+            Self::Like { text, pattern, escape, .. } => {
+                let two: [&$($mut)? Expr; 2] = [text, pattern];
+                two.into_iter().chain(escape.$as_deref()).collect()
+            }
+            Self::Case(cases, otherwise) => {
+                let cases = cases.$iter().flat_map(|(condition, result)| [condition, result]);
+                cases.chain([&$($mut)? **otherwise]).collect()
+            }
+            Self::Subquery(subquery) => match &$($mut)? subquery.kind {
+                SubqueryKind::Any(_, of) | SubqueryKind::All(_, of) => vec![of],
+                SubqueryKind::Scalar | SubqueryKind::Exists => Vec::new(),
+            },
+        }
+    };
+}
+
 impl Expr {
     pub fn negated(self) -> Self {
         Self::Not(Box::new(self))
@@ -87,72 +124,12 @@ impl Expr {
 
     /// The expressions of which it is made.
     pub fn parts(&self) -> Vec<&Expr> {
-        match self {
-            Self::Constant(_) | Self::Parameter(_) | Self::Column(_) | Self::Aggregate(_) => {
-                Vec::new()
-            }
-            Self::Not(of)
-            | Self::IsNull(of)
-            | Self::Is(of, _)
-            | Self::Negate(_, of)
-            | Self::Cast(of, _) => vec![of],
-            Self::And(of)
-            | Self::Or(of)
-            | Self::Coalesce(of)
-            | Self::Call(_, of)
-            | Self::Row(of) => of.iter().collect(),
-            Self::Compare(_, one, two)
-            | Self::NotDistinct(one, two)
-            | Self::Arithmetic(_, _, one, two) => vec![one, two],
-            Self::In(of, list) => core::iter::once(&**of).chain(list).collect(),
-            Self::Like { text, pattern, escape, .. } => {
-                let two: [&Expr; 2] = [text, pattern];
-                two.into_iter().chain(escape.as_deref()).collect()
-            }
-            Self::Case(cases, otherwise) => {
-                let cases = cases.iter().flat_map(|(condition, result)| [condition, result]);
-                cases.chain([&**otherwise]).collect()
-            }
-            Self::Subquery(subquery) => match &subquery.kind {
-                SubqueryKind::Any(_, of) | SubqueryKind::All(_, of) => vec![of],
-                SubqueryKind::Scalar | SubqueryKind::Exists => Vec::new(),
-            },
-        }
+        parts!(self, iter, as_deref)
     }
 
     /// Those, to be changed.
     pub fn parts_mut(&mut self) -> Vec<&mut Expr> {
-        match self {
-            Self::Constant(_) | Self::Parameter(_) | Self::Column(_) | Self::Aggregate(_) => {
-                Vec::new()
-            }
-            Self::Not(of)
-            | Self::IsNull(of)
-            | Self::Is(of, _)
-            | Self::Negate(_, of)
-            | Self::Cast(of, _) => vec![of],
-            Self::And(of)
-            | Self::Or(of)
-            | Self::Coalesce(of)
-            | Self::Call(_, of)
-            | Self::Row(of) => of.iter_mut().collect(),
-            Self::Compare(_, one, two)
-            | Self::NotDistinct(one, two)
-            | Self::Arithmetic(_, _, one, two) => vec![one, two],
-            Self::In(of, list) => core::iter::once(&mut **of).chain(list).collect(),
-            Self::Like { text, pattern, escape, .. } => {
-                let two: [&mut Expr; 2] = [text, pattern];
-                two.into_iter().chain(escape.as_deref_mut()).collect()
-            }
-            Self::Case(cases, otherwise) => {
-                let cases = cases.iter_mut().flat_map(|(condition, result)| [condition, result]);
-                cases.chain([&mut **otherwise]).collect()
-            }
-            Self::Subquery(subquery) => match &mut subquery.kind {
-                SubqueryKind::Any(_, of) | SubqueryKind::All(_, of) => vec![of],
-                SubqueryKind::Scalar | SubqueryKind::Exists => Vec::new(),
-            },
-        }
+        parts!(self, iter_mut, as_deref_mut, mut)
     }
 
     /// Calls `each` for the expression and all within it, those of queries as well.

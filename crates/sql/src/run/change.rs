@@ -2,7 +2,8 @@
 
 use super::table::{handle_of, transaction};
 use super::{Flow, join, value_of};
-use crate::datum::{Datum, OwnedDatum};
+use crate::catalog::Table;
+use crate::datum::{Datum, OwnedDatum, owned};
 use crate::error::{Result, SqlError};
 use crate::execute::RowSink;
 use crate::expr::{Context, Expr, eval};
@@ -24,7 +25,7 @@ pub(crate) fn change(change: &Change, cx: &Context<'_>, sink: &mut dyn RowSink) 
             _ => return Err(SqlError::internal("a row without a handle")),
         };
         if is_new {
-            let row: Vec<OwnedDatum> = row.iter().map(|it| it.borrowed().into_owned()).collect();
+            let row = owned(row);
             cx.keep(&row)?;
             found.push(row);
         }
@@ -34,7 +35,7 @@ pub(crate) fn change(change: &Change, cx: &Context<'_>, sink: &mut dyn RowSink) 
     for mut row in found {
         let handle = handle_of(row.get(handle).unwrap_or(&Datum::Null))?;
         match &change.assignments {
-            Some(assignments) => update(change, assignments, handle, &mut row, cx)?,
+            Some(assignments) => update(&change.table, assignments, handle, &mut row, cx)?,
             None => transaction(cx)?.remove_row(handle)?,
         }
         count += 1;
@@ -62,9 +63,9 @@ pub(super) fn returned(
     sink.row(&out)
 }
 
-/// Gives a row its new values, in `row` as well.
+/// Gives a row its new values, in `row` as well; they are made of those that `row` begins with.
 pub(super) fn update(
-    change: &Change,
+    table: &Table,
     assignments: &[(usize, Expr)],
     handle: Row,
     row: &mut [OwnedDatum],
@@ -74,17 +75,6 @@ pub(super) fn update(
     for (place, expr) in assignments {
         values.push((*place, value_of(expr, row, cx)?));
     }
-    write(&change.table, values, handle, row, cx)
-}
-
-/// Writes a row with these values in place of its own.
-pub(super) fn write(
-    table: &crate::catalog::Table,
-    values: Vec<(usize, OwnedDatum)>,
-    handle: Row,
-    row: &mut [OwnedDatum],
-    cx: &Context<'_>,
-) -> Result<()> {
     let mut moves = false;
     for (place, value) in values {
         moves |= table.key.contains(&place) && !same(&row[place], &value);
@@ -100,5 +90,5 @@ pub(super) fn write(
     let key = table.key_of(columns, None)?;
     let mut tx = transaction(cx)?;
     tx.remove_row(handle)?;
-    tx.insert(table.id, &key, &bytes).map_err(|error| super::insert::taken(table, error))
+    Ok(tx.insert(table.id, &key, &bytes)?)
 }

@@ -1,17 +1,17 @@
 //! `INSERT`.
 
-use super::change::{returned, write};
-use super::table::transaction;
+use super::change::{returned, update};
+use super::table::{after, key_of, transaction};
 use super::{Flow, run_query, value_of};
 use crate::catalog::Table;
 use crate::codec::shown;
-use crate::datum::{Datum, OwnedDatum};
+use crate::datum::{Datum, OwnedDatum, owned};
 use crate::error::{Result, SqlError};
 use crate::execute::RowSink;
 use crate::expr::{Context, Expr, is_true};
 use crate::plan::{Conflict, Insert, Target};
 use chiliad_api::{Error, Range, Row};
-use chiliad_row::key::prefix_end;
+use core::ops::Bound;
 use std::collections::HashSet;
 
 /// The name of the sequence that numbers the rows of a table without a primary key.
@@ -34,7 +34,7 @@ pub(crate) fn insert(insert: &Insert, cx: &Context<'_>, sink: &mut dyn RowSink) 
     // All are found before the first one is inserted: it may be one that the query would find.
     let mut rows: Vec<Vec<OwnedDatum>> = Vec::new();
     run_query(&insert.source, &[], cx, &mut |row| {
-        let row: Vec<OwnedDatum> = row.iter().map(|it| it.borrowed().into_owned()).collect();
+        let row = owned(row);
         cx.keep(&row)?;
         rows.push(row);
         Ok(Flow::More)
@@ -77,7 +77,7 @@ impl Inserting<'_, '_> {
         let inserted = transaction(self.cx)?.insert(table.id, &key, &bytes);
         inserted.map_err(|error| match error {
             Error::DuplicateKey(_) => duplicate(table, &row),
-            error => taken(table, error),
+            error => error.into(),
         })?;
         if matches!(self.insert.conflict, Conflict::Update { .. }) {
             self.written.insert(key);
@@ -106,20 +106,11 @@ impl Inserting<'_, '_> {
             if target.is_some() && target != Some(Target::Index(at)) {
                 continue;
             }
-            let mut prefix = Vec::new();
-            let mut known = true;
-            for (part, (column, _)) in index.parts.iter().enumerate() {
-                known &= !row[*column].is_null();
-                known &= table.append_part(Some(at), part, &row[*column], &mut prefix)?;
-            }
-            if !known {
-                continue;
-            }
-            let end = prefix_end(&prefix);
-            let range = match &end {
-                Some(end) => Range::between(&prefix, end),
-                None => Range { low: core::ops::Bound::Included(&prefix), ..Range::all() },
-            };
+            let values = index.parts.iter().map(|(column, _)| Ok(row[*column].borrowed()));
+            let Some(prefix) = key_of(table, Some(at), values)? else { continue };
+            let end = after(&prefix);
+            let (low, high) = (Bound::Included(&*prefix), end.as_ref().map(Vec::as_slice));
+            let range = Range { low, high, ..Range::all() };
             let mut tx = transaction(self.cx)?;
             let scanned = tx.scan_index(table.id, index.position, range.limit(1))?;
             if let Some(entry) = tx.entries(scanned)?.first() {
@@ -158,11 +149,7 @@ impl Inserting<'_, '_> {
         {
             return Ok(());
         }
-        let mut values = Vec::with_capacity(assignments.len());
-        for (place, expr) in assignments {
-            values.push((*place, value_of(expr, &both, self.cx)?));
-        }
-        write(table, values, there, &mut both, self.cx)?;
+        update(table, assignments, there, &mut both, self.cx)?;
         self.count += 1;
         let returning: Option<&Vec<Expr>> = self.insert.returning.as_ref();
         returning.map_or(Ok(()), |it| returned(it, &both, self.cx, sink))
@@ -184,10 +171,4 @@ fn duplicate(table: &Table, row: &[OwnedDatum]) -> SqlError {
         names.join(", "),
         values.join(", ")
     ))
-}
-
-/// An error of a write of the table.
-pub(super) fn taken(table: &Table, error: Error) -> SqlError {
-    let _ = table;
-    SqlError::from(error)
 }

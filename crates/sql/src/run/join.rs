@@ -2,7 +2,7 @@
 
 use super::table::{handle_datum, handles};
 use super::{Flow, all_hold, run_query, value_of};
-use crate::datum::{Datum, OwnedDatum};
+use crate::datum::{Datum, OwnedDatum, owned};
 use crate::error::{Result, SqlError};
 use crate::expr::{Context, Kept};
 use crate::plan::{Access, Select, Source, SourceKind};
@@ -35,7 +35,7 @@ pub(super) fn rows(
     {
         return borrowed_rows(access, source, wanted, cx, each);
     }
-    let mut row: Vec<OwnedDatum> = outer.iter().map(|it| it.borrowed().into_owned()).collect();
+    let mut row = owned(outer);
     row.resize(select.width.max(row.len()), Datum::Null);
     let wanted = wanted.filter(|_| select.sources.len() == 1);
     Join { select, wanted, cx }.level(0, &mut row, each)

@@ -10,7 +10,7 @@ mod table;
 pub(crate) use change::change;
 pub(crate) use insert::{insert, row_sequence};
 
-use crate::datum::{Datum, OwnedDatum};
+use crate::datum::{Datum, OwnedDatum, owned};
 use crate::error::{Result, SqlError};
 use crate::expr::{Context, Expr, eval, is_true, sort_order};
 use crate::plan::{Body, Distinct, Order, Query, Select, SetKind, SetOperation};
@@ -208,7 +208,7 @@ fn run_set(
     let collect = |query: &Query| {
         let mut rows = Vec::new();
         run_query(query, outer, cx, &mut |row| {
-            let row: Vec<OwnedDatum> = row.iter().map(|it| it.borrowed().into_owned()).collect();
+            let row = owned(row);
             cx.keep(&row)?;
             rows.push(row);
             Ok(Flow::More)

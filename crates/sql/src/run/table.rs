@@ -1,6 +1,7 @@
 //! The rows of a table along its path.
 
 use super::{Flow, value_of};
+use crate::catalog::Table;
 use crate::datum::Datum;
 use crate::error::{Result, SqlError};
 use crate::expr::{Context, Expr};
@@ -26,7 +27,7 @@ pub(super) fn handles(
 ) -> Result<Flow> {
     match &access.path {
         Path::Point(exprs) => {
-            let Some(key) = key_of(access, exprs, row, cx)? else { return Ok(Flow::More) };
+            let Some(key) = key(access, None, exprs, row, cx)? else { return Ok(Flow::More) };
             let found = {
                 let mut tx = transaction(cx)?;
                 match access.for_update {
@@ -60,21 +61,31 @@ pub(super) fn transaction<'t, 'c>(
     cx.transaction.try_borrow_mut().map_err(|_| SqlError::internal("the transaction is in use"))
 }
 
-/// The key of these values; `None`: no row has it.
-fn key_of(
-    access: &Access,
-    exprs: &[Expr],
-    row: &[Datum<'_>],
-    cx: &Context<'_>,
+/// The key of the table, or of one of its indexes, that begins with these values; `None`: no row has it.
+pub(super) fn key_of<'v>(
+    table: &Table,
+    index: Option<usize>,
+    values: impl IntoIterator<Item = Result<Datum<'v>>>,
 ) -> Result<Option<Vec<u8>>> {
     let mut key = Vec::new();
-    for (part, expr) in exprs.iter().enumerate() {
-        let value = value_of(expr, row, cx)?;
-        if value.is_null() || !access.table.append_part(None, part, &value, &mut key)? {
+    for (part, value) in values.into_iter().enumerate() {
+        let value = value?;
+        if value.is_null() || !table.append_part(index, part, &value, &mut key)? {
             return Ok(None);
         }
     }
     Ok(Some(key))
+}
+
+/// As [`key_of`], of the values of expressions.
+fn key(
+    access: &Access,
+    index: Option<usize>,
+    exprs: &[Expr],
+    row: &[Datum<'_>],
+    cx: &Context<'_>,
+) -> Result<Option<Vec<u8>>> {
+    key_of(&access.table, index, exprs.iter().map(|it| value_of(it, row, cx)))
 }
 
 fn points(
@@ -86,17 +97,15 @@ fn points(
 ) -> Result<Flow> {
     let mut keys = Vec::with_capacity(list.len());
     for exprs in list {
-        keys.extend(key_of(access, exprs, row, cx)?);
+        keys.extend(key(access, None, exprs, row, cx)?);
     }
     // Each row once, in the order of keys.
     keys.sort_unstable();
     keys.dedup();
     let id = access.table.id;
     for keys in keys.chunks(BATCH) {
-        let get = |key: &'_ Vec<u8>| -> Vec<u8> { key.clone() };
-        let owned: Vec<Vec<u8>> = keys.iter().map(get).collect();
-        let gets: Vec<Get<'_>> =
-            owned.iter().map(|key| Get { table: id, key, for_update: access.for_update }).collect();
+        let get = |key| Get { table: id, key, for_update: access.for_update };
+        let gets: Vec<Get<'_>> = keys.iter().map(Vec::as_slice).map(get).collect();
         let mut rows = vec![None; gets.len()];
         transaction(cx)?.get_many(&gets, &mut rows)?;
         for row in rows.into_iter().flatten() {
@@ -118,13 +127,7 @@ fn bounds(
     cx: &Context<'_>,
 ) -> Result<Option<Bounds>> {
     let table = &*access.table;
-    let mut prefix = Vec::new();
-    for (part, expr) in range.prefix.iter().enumerate() {
-        let value = value_of(expr, row, cx)?;
-        if value.is_null() || !table.append_part(range.index, part, &value, &mut prefix)? {
-            return Ok(None);
-        }
-    }
+    let Some(prefix) = key(access, range.index, &range.prefix, row, cx)? else { return Ok(None) };
     let part = range.prefix.len();
     let (mut low, mut high) = (Bound::Included(prefix.clone()), after(&prefix));
     for (bound, is_low) in [(&range.low, true), (&range.high, false)] {
@@ -154,7 +157,7 @@ fn bounds(
 }
 
 /// The end of all keys that begin so.
-fn after(prefix: &[u8]) -> Bound<Vec<u8>> {
+pub(super) fn after(prefix: &[u8]) -> Bound<Vec<u8>> {
     prefix_end(prefix).map_or(Bound::Unbounded, Bound::Excluded)
 }
 
