@@ -62,11 +62,7 @@ impl<T> Pending<T> {
     /// [`Error::LogFailed`](crate::Error::LogFailed): it never will be. (What a transaction has only read may be
     /// had by [`wait`](Pending::wait) all the same.)
     pub fn is_durable(&self) -> Result<bool> {
-        match self.acks.as_ref().map(|acks| acks.look(self.epoch)) {
-            None => Ok(true),
-            Some(None) => Ok(false),
-            Some(Some(over)) => over.map(|()| true),
-        }
+        self.ask(|acks| acks.look(self.epoch))
     }
 
     /// Asks that the transaction's epoch end now rather than in its time, and returns at once. Transactions of the same
@@ -101,7 +97,12 @@ impl<T> Pending<T> {
     /// # Errors
     /// As for [`Pending::is_durable`].
     pub fn wake_when_durable(&self, waker: &Waker) -> Result<bool> {
-        match self.acks.as_ref().map(|acks| acks.poll(self.epoch, waker)) {
+        self.ask(|acks| acks.poll(self.epoch, waker))
+    }
+
+    /// Whether the epoch is durable, by this question to the acknowledgements.
+    fn ask(&self, question: impl FnOnce(&Arc<Acks>) -> Option<Result<()>>) -> Result<bool> {
+        match self.acks.as_ref().map(question) {
             None => Ok(true),
             Some(None) => Ok(false),
             Some(Some(over)) => over.map(|()| true),

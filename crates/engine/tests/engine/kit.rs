@@ -29,6 +29,13 @@ pub fn seeds(usual: u64) -> u64 {
     std::env::var("CHILIAD_SEEDS").map_or(usual, |it| it.parse().expect("a number"))
 }
 
+/// Lets the other cores run until something is so.
+pub fn pause_until(is_so: impl Fn() -> bool) {
+    while !is_so() {
+        Sim::yield_now();
+    }
+}
+
 /// The schedule of a seed: one of three has few preemptions.
 pub fn schedule(seed: u64) -> Schedule {
     if seed.is_multiple_of(3) { Schedule::few_preemptions() } else { Schedule::Random }

@@ -1,7 +1,7 @@
 //! A transaction that was left is taken up on another core, waits there for a lock, and is woken there. Simulated, under
 //! every scheme whose waiters sleep.
 
-use crate::kit::{schedule, seeds};
+use crate::kit::{pause_until, schedule, seeds};
 use chiliad_engine::names::{UnderScheme, under};
 use chiliad_engine::{Database, Error, Intent, Options, Result, Scheme, TableId, Transaction};
 use chiliad_engine::{Running, Session, TableSpec, Worker};
@@ -33,12 +33,6 @@ struct World<S: Scheme<Sim>> {
     left: RefCell<Option<Worker<Sim, S>>>,
     held: Cell<bool>,
     found: RefCell<Option<Result<()>>>,
-}
-
-fn pause_until(is_so: impl Fn() -> bool) {
-    while !is_so() {
-        Sim::yield_now();
-    }
 }
 
 fn write(tx: &mut dyn Transaction, table: TableId) -> Result<()> {
@@ -102,7 +96,7 @@ impl UnderScheme<Sim> for Moves {
             let found = world.found.take();
             match outcome.verdict.is_completed() {
                 true => found,
-                // What is left in the middle of a transaction cannot be taken apart.
+                // A worker in the middle of a transaction cannot be dropped.
                 false => {
                     core::mem::forget(world);
                     None

@@ -115,7 +115,7 @@ impl<S: Scheme<Sim>> World<S> {
 }
 
 impl UnderScheme<Sim> for Transfers {
-    /// What is wrong at the end, if the run has come to one.
+    /// Why the run failed: its verdict where it did not complete, otherwise the wrong sum at its end.
     type Output = Option<String>;
 
     fn run<S: Scheme<Sim>>(self) -> Self::Output {

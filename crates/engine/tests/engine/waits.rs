@@ -1,7 +1,7 @@
 //! Every wait ends: at the deadline, when the transaction is told to give up, and at once where it is for a
 //! transaction that it runs inside. On simulated cores, under every scheme.
 
-use crate::kit::{schedule, seeds};
+use crate::kit::{pause_until, schedule, seeds};
 use chiliad_engine::Session;
 use chiliad_engine::names::{UnderScheme, all, under};
 use chiliad_engine::{Cancel, Database, Error, Intent, Options, Result, Scheme, Transaction};
@@ -54,12 +54,6 @@ struct World<S: Scheme<Sim>> {
     ended: Cell<bool>,
     /// What came of the waiter, if it ended before the holder did.
     found: RefCell<Option<Result<()>>>,
-}
-
-fn pause_until(is_so: impl Fn() -> bool) {
-    while !is_so() {
-        Sim::yield_now();
-    }
 }
 
 fn touch(tx: &mut dyn Transaction, table: TableId, how: Touch) -> Result<()> {
@@ -200,7 +194,7 @@ impl UnderScheme<Sim> for Scenario {
             let completed = outcome.verdict.is_completed();
             match completed {
                 true => drop(world),
-                // What is left in the middle of a transaction cannot be taken apart.
+                // A worker in the middle of a transaction cannot be dropped.
                 false => core::mem::forget(world),
             }
             found.filter(|_| completed)
