@@ -146,7 +146,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         if self.writes.is_empty() {
             return Ok(());
         }
-        // What was read is in there, too: counted where it may matter.
+        // The arena holds reads as well, so its size only says when to count the writes.
         if self.arena.used() > TRANSACTION_BYTES_MAX {
             self.check_written()?;
         }

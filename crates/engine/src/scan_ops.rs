@@ -13,14 +13,14 @@ use chiliad_machine::Machine;
 use chiliad_storage::{Direction, Index, LeafRun, RecordRef};
 use core::ops::ControlFlow;
 
-/// What a transaction had found at some time.
+/// How many accesses, entries and bytes a transaction had collected at some time.
 struct Mark {
     accesses: usize,
     entries: usize,
     bytes: usize,
 }
 
-/// What a scan does after each leaf, whose entries are those from this place on; whether it goes on.
+/// A scan calls this after each leaf, with the place of the leaf's first entry. Returns whether to scan on.
 type AfterLeaf<'a, M, S> = dyn FnMut(&mut Core<M, S>, usize) -> Result<bool> + 'a;
 
 impl<M: Machine, S: Scheme<M>> Core<M, S> {

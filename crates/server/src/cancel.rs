@@ -22,7 +22,7 @@ struct Entry {
     running: Arc<Running>,
 }
 
-/// What a session is running.
+/// The statement that a session is running, for others to cancel.
 #[derive(Default)]
 pub(crate) struct Running(Mutex<Option<Cancel>>);
 

@@ -1,4 +1,4 @@
-//! Who may connect: users with verifiers of their passwords, and the exchange that proves a password.
+//! Authentication: users with verifiers of their passwords, and the exchange by which a client proves that it knows one.
 
 mod scram;
 mod users;

@@ -1,4 +1,4 @@
-//! What is kept of a password, in PostgreSQL's format: `SCRAM-SHA-256$4096:salt$stored key:server key`.
+//! The verifier of a password, in PostgreSQL's format: `SCRAM-SHA-256$4096:salt$stored key:server key`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,7 +9,7 @@ const PREFIX: &str = "SCRAM-SHA-256$";
 /// Iterations of new verifiers, as PostgreSQL has by default.
 const ITERATIONS: NonZeroU32 = NonZeroU32::new(4096).unwrap();
 
-/// What is kept of a password: enough to check it, too little to log in with.
+/// Checks a password without containing it.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Verifier {
     pub iterations: NonZeroU32,

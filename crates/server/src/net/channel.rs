@@ -50,7 +50,7 @@ impl Channel {
         self.stream.deregister(registry)
     }
 
-    /// What is read from here on is TLS.
+    /// The peer speaks TLS from the next byte on.
     pub fn start_tls(&mut self, config: &Arc<ServerConfig>) -> Result<(), rustls::Error> {
         self.tls = Some(Box::new(ServerConnection::new(Arc::clone(config))?));
         Ok(())
@@ -61,7 +61,7 @@ impl Channel {
         match &mut self.tls {
             None => {
                 let reading = read_plain(&mut self.stream, &mut self.readable, into);
-                // What was told of it is told once.
+                // The poll reports a hang-up once: go on reading until the end has been read.
                 self.readable |= self.hung_up && !matches!(reading, Ok(Reading::Closed));
                 reading
             }
