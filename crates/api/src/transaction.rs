@@ -172,10 +172,10 @@ impl<'a> Range<'a> {
     }
 }
 
-/// What [`Transaction::visit`] shows a row to: its key and its bytes.
+/// [`Transaction::visit`] calls this with the key and the bytes of each row.
 pub type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
 
-/// What [`Transaction::visit_index`] shows a row to: the key in the index, that in the table, and its bytes.
+/// [`Transaction::visit_index`] calls this with the key in the index, the key in the table and the bytes of each row.
 pub type VisitIndex<'a> = dyn FnMut(&[u8], &[u8], &[u8]) -> ControlFlow<()> + 'a;
 
 /// A transaction in progress.

@@ -95,7 +95,6 @@ pub(super) static YOUNGER_WAITS: Fault = Fault {
     seeds: 200,
 };
 
-/// The planted bugs of this folder.
 pub(super) static BELL_OF_BEGIN: Fault = Fault {
     name: "bell-of-begin",
     step: "a grant wakes the thread that waits, not the one that began the transaction",
@@ -107,6 +106,7 @@ pub(super) static BELL_OF_BEGIN: Fault = Fault {
     seeds: 20,
 };
 
+/// The planted bugs of this folder.
 pub static FAULTS: &[&Fault] = &[
     &NO_READ_LOCK,
     &READ_LOCK_DROPPED,
