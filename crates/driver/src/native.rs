@@ -395,10 +395,12 @@ impl Watch<'_, '_> {
             }
             self.sleep(passed, next_sample);
         }
+        // Before the clients hear of the end: what commits after it is not of the window.
+        let committed = self.signals.committed();
         self.signals.set(Phase::Stop);
         let seconds = if in_vain { 0.0 } else { since(start).as_secs_f64() };
         if self.plan.series {
-            series.add(seconds, self.signals.committed());
+            series.add(seconds, committed);
         }
         let after = (self.logged)();
         let (log_bytes, checkpoints) = (after.0 - before.0, after.1 - before.1);
