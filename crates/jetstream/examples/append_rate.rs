@@ -1,7 +1,7 @@
 //! How fast [`JetStream`] appends, beside bare loops of the client's own publish. All keep the same number of records of
-//! the same size under way. One thread of ours and the first two loops, without ids of records and with them, wait for
-//! all of these and begin anew; four threads of ours and the last loop send more as soon as some are acknowledged. They
-//! take turns, because machines drift.
+//! the same size under way. One thread of ours and the first loop wait for all of these and begin anew; four
+//! threads of ours and the second loop send more as soon as some are acknowledged. They take turns, because machines
+//! drift.
 //!
 //! `cargo run --release --example append_rate -- URL [BYTES [DEPTH [ROUNDS]]]`
 
@@ -29,12 +29,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let log = JetStream::open(&url, Options::default())?;
     let bare = Bare::open(&url)?;
     let record = vec![7; bytes];
-    let mut calls = 0..;
-    let mut ratios = [const { Vec::new() }; 3];
+    let mut ratios = [const { Vec::new() }; 2];
     for _ in 0..rounds {
         let one = ours(&log, &record, 1, depth)?;
-        let plain = rate(depth, || bare.publish(&record, depth, None))?;
-        let named = rate(depth, || bare.publish(&record, depth, calls.next()))?;
+        let plain = rate(depth, || bare.publish(&record, depth))?;
         bare.purge()?;
         let by_four = match depth % THREADS {
             0 => ours(&log, &record, THREADS, depth / THREADS)?,
@@ -42,19 +40,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         };
         let sliding = bare.slide(&record, depth)?;
         bare.purge()?;
-        for (ratios, ratio) in ratios.iter_mut().zip([one / plain, one / named, by_four / sliding])
-        {
+        for (ratios, ratio) in ratios.iter_mut().zip([one / plain, by_four / sliding]) {
             ratios.push(ratio);
         }
         println!(
-            "append {one:.0} records/s, bare {plain:.0}, with ids {named:.0}; by four {by_four:.0}, bare sliding \
-             {sliding:.0}"
+            "append {one:.0} records/s, bare {plain:.0}; by four {by_four:.0}, bare sliding {sliding:.0}"
         );
     }
-    let [plain, named, sliding] = ratios.map(median);
-    println!(
-        "{bytes} bytes, {depth} under way: {plain:.2} of bare, {named:.2} of bare with ids; sliding {sliding:.2}"
-    );
+    let [plain, sliding] = ratios.map(median);
+    println!("{bytes} bytes, {depth} under way: {plain:.2} of bare; sliding {sliding:.2}");
     Ok(())
 }
 
@@ -99,8 +93,6 @@ struct Bare {
     runtime: tokio::runtime::Runtime,
     context: async_nats::jetstream::Context,
     stream: String,
-    /// Tells the ids of this process from those of an earlier one.
-    incarnation: u32,
 }
 
 impl Bare {
@@ -130,23 +122,15 @@ impl Bare {
             }
             Err(format!("{leader} is none of the servers").into())
         })?;
-        Ok(Self { runtime, context, stream, incarnation: std::process::id() })
+        Ok(Self { runtime, context, stream })
     }
 
-    /// With ids of the records if it is told which call this is.
-    fn publish(
-        &self,
-        record: &[u8],
-        depth: usize,
-        call: Option<u64>,
-    ) -> Result<(), Box<dyn Error>> {
+    /// Sends so many records, and waits for all of them.
+    fn publish(&self, record: &[u8], depth: usize) -> Result<(), Box<dyn Error>> {
         self.runtime.block_on(async {
             let mut acknowledgements = Vec::with_capacity(depth);
-            for n in 0..depth {
-                let mut message = PublishMessage::build().payload(Bytes::copy_from_slice(record));
-                if let Some(call) = call {
-                    message = message.message_id(format!("{:x}-{call:x}-{n:x}", self.incarnation));
-                }
+            for _ in 0..depth {
+                let message = PublishMessage::build().payload(Bytes::copy_from_slice(record));
                 let sent = self.context.send_publish(self.stream.clone(), message).await?;
                 acknowledgements.push(sent.into_future());
             }

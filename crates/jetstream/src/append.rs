@@ -1,5 +1,7 @@
-//! Appending: the records of a call are under way together, and each is sent again under its own id until it is
-//! acknowledged.
+//! Appending: the records of a call are under way together, and each is sent again until it is acknowledged.
+//!
+//! Records have no ids by which the servers would know a repetition: to keep them costs a fifth of the rate, and readers
+//! of a shared log must know repetitions anyway.
 
 use crate::client::Client;
 use crate::connection::{ACKNOWLEDGEMENT, PAUSE};
@@ -10,7 +12,6 @@ use async_nats::jetstream::message::PublishMessage;
 use bytes::Bytes;
 use chiliad_machine::shared_log::{Position, SharedLogError};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use tokio::time::{Instant, timeout_at};
 
 /// The most records of one call that are under way together, and about the most bytes: a leader refuses what it cannot
@@ -18,26 +19,17 @@ use tokio::time::{Instant, timeout_at};
 const RECORDS_MAX: usize = 1024;
 const BYTES_MAX: usize = 8 << 20;
 
-/// A record on its way.
-struct Record {
-    /// By it the servers know a repetition.
-    id: String,
-    payload: Bytes,
-}
-
 /// Appends `records`, and returns when all of them are acknowledged.
 pub async fn append(client: Arc<Client>, records: Vec<Bytes>) -> Result<(), SharedLogError> {
     let deadline = client.deadline();
-    // Only the numbers count, nothing is published by them.
-    let first = client.next_id.fetch_add(records.len() as u64, Ordering::Relaxed);
     let (mut group, mut bytes) = (Vec::new(), 0);
-    for (number, payload) in (first..).zip(records) {
-        if group.len() == RECORDS_MAX || (bytes > 0 && bytes + payload.len() > BYTES_MAX) {
+    for record in records {
+        if group.len() == RECORDS_MAX || (bytes > 0 && bytes + record.len() > BYTES_MAX) {
             append_group(&client, std::mem::take(&mut group), deadline).await?;
             bytes = 0;
         }
-        bytes += payload.len();
-        group.push(Record { id: format!("{:x}-{number:x}", client.incarnation), payload });
+        bytes += record.len();
+        group.push(record);
     }
     append_group(&client, group, deadline).await
 }
@@ -45,7 +37,7 @@ pub async fn append(client: Arc<Client>, records: Vec<Bytes>) -> Result<(), Shar
 /// Sends all records, waits for their acknowledgements, and does so again with those that got none.
 async fn append_group(
     client: &Client,
-    mut records: Vec<Record>,
+    mut records: Vec<Bytes>,
     deadline: Instant,
 ) -> Result<(), SharedLogError> {
     let known = client.known.end();
@@ -71,7 +63,7 @@ async fn append_group(
                 }
                 Ok(Ok(acknowledged)) => client.known.reaches(acknowledged.sequence + 1),
                 Ok(Err(error)) => {
-                    if let Some(error) = refusal(client, &error, record.payload.len()) {
+                    if let Some(error) = refusal(client, &error, record.len()) {
                         return Err(error);
                     }
                     failure = error.to_string();
@@ -94,8 +86,8 @@ async fn append_group(
     Ok(())
 }
 
-async fn send(client: &Client, record: &Record) -> Result<PublishAckFuture, PublishError> {
-    let message = PublishMessage::build().payload(record.payload.clone()).message_id(&record.id);
+async fn send(client: &Client, record: &Bytes) -> Result<PublishAckFuture, PublishError> {
+    let message = PublishMessage::build().payload(record.clone());
     client.context.send_publish(client.subject.clone(), message).await
 }
 

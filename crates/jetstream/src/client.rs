@@ -11,7 +11,6 @@ use async_nats::jetstream::stream::{Info, Stream};
 use async_nats::jetstream::{Context, ErrorCode};
 use chiliad_machine::shared_log::{Position, SharedLogError};
 use std::future::IntoFuture;
-use std::sync::atomic::AtomicU64;
 use tokio::time::Instant;
 
 /// The connection to the servers of a log.
@@ -30,10 +29,6 @@ pub struct Client {
     pub subject: String,
     pub identity: u128,
     pub record_bytes_max: usize,
-    /// Told apart from all other processes' in the ids of records.
-    pub incarnation: u64,
-    /// The number of the next record in the ids of records.
-    pub next_id: AtomicU64,
     pub known: Known,
     pub fruitless: Fruitless,
 }

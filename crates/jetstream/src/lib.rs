@@ -5,7 +5,7 @@
 //! has not asked for it: the feature `jetstream` of the crate `chiliad` does.
 //!
 //! - [`JetStream::open`] makes the stream, or checks that the one that is there loses nothing (`settings`).
-//! - An append is repeated under its own id until it is acknowledged, so the servers store it once (`append`).
+//! - An append is repeated until it is acknowledged; its record may then be stored more than once (`append`).
 //! - Reads go through a consumer that is made anew whenever it is odd (`read`).
 //!
 //! Not supported yet: credentials and TLS. Whoever reaches the servers may append, and trim.
@@ -28,7 +28,7 @@ mod read;
 mod settings;
 
 pub use error::OpenError;
-pub use options::{DUPLICATE_WINDOW, Options};
+pub use options::Options;
 
 use bytes::Bytes;
 use chiliad_machine::shared_log::{Position, SharedLog, SharedLogError};

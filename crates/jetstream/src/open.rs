@@ -13,10 +13,9 @@ use async_nats::jetstream::stream::Info;
 use async_nats::jetstream::{Context, ErrorCode};
 use chiliad_machine::shared_log::SharedLogError;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::atomic::AtomicU64;
 use tokio::time::Instant;
 
-/// Bytes of a message that are not the record's: headers, among them its id.
+/// Bytes of a message that are kept free of the record's, for headers.
 const HEADER_BYTES: usize = 256;
 
 /// Opens the log at `address`.
@@ -52,8 +51,6 @@ pub async fn open(address: Address, options: Options) -> Result<Client, OpenErro
         record_bytes_max: record_bytes_max(nats.server_info().max_payload, &info),
         subject: settings::subject_of(&info),
         identity: settings::identity(&info).unwrap_or_default(),
-        incarnation: random(),
-        next_id: AtomicU64::new(0),
         known,
         fruitless: Fruitless::default(),
         address,

@@ -14,7 +14,7 @@ pub struct Options {
     pub bytes_max: Option<u64>,
     /// How long a call keeps trying before it says
     /// [`Unavailable`](chiliad_machine::shared_log::SharedLogError::Unavailable): more than an election, which takes
-    /// 4 to 9 seconds, and less than [`DUPLICATE_WINDOW`]. Default 30 seconds.
+    /// 4 to 9 seconds, and at most 60 seconds. Default 30 seconds.
     pub deadline: Duration,
     /// `host:port` of the servers' monitoring pages. There, and nowhere else, a server says whether it syncs each
     /// append before it acknowledges it: with these given, [`JetStream::open`](crate::JetStream::open) refuses one
@@ -22,11 +22,7 @@ pub struct Options {
     pub monitors: Vec<String>,
 }
 
-/// How long servers know the ids of records, and so for how long an append can be repeated without storing its record
-/// twice.
-pub const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
-
-/// The longest [`Options::deadline`]: a repetition may reach the server a good while after it was sent.
+/// The longest [`Options::deadline`]: whoever waits for a log shall hear of it that it cannot be reached.
 pub(crate) const DEADLINE_MAX: Duration = Duration::from_secs(60);
 
 impl Default for Options {

@@ -1,7 +1,7 @@
 //! The settings of a stream that is a shared log: how one is made, and what one that is there must have.
 
 use crate::error::OpenError;
-use crate::options::{DUPLICATE_WINDOW, Options};
+use crate::options::Options;
 use async_nats::jetstream::stream::{
     Config, DiscardPolicy, Info, PersistenceMode, RetentionPolicy, StorageType,
 };
@@ -30,7 +30,6 @@ pub fn new(stream: &str, drawn: u128, options: &Options) -> Config {
         max_messages_per_subject: -1,
         max_consumers: -1,
         deny_delete: true,
-        duplicate_window: DUPLICATE_WINDOW,
         metadata: HashMap::from([
             (FORMAT.to_owned(), FORMAT_NOW.to_owned()),
             (IDENTITY.to_owned(), drawn),
@@ -122,17 +121,10 @@ fn durability(config: &Config, options: &Options) -> Vec<Setting> {
 
 /// Whether appends, reads and trims do what they should.
 fn integrity(config: &Config) -> Vec<Setting> {
-    let window = config.duplicate_window;
     vec![
         same("deny_delete", &config.deny_delete, &true),
         same("deny_purge", &config.deny_purge, &false),
         same("sealed", &config.sealed, &false),
-        (
-            "duplicate_window",
-            format!("{window:?}"),
-            format!("{DUPLICATE_WINDOW:?} or more"),
-            window >= DUPLICATE_WINDOW,
-        ),
         unlimited("max_consumers", config.max_consumers.into()),
         same("allow_msg_counter", &config.allow_message_counter, &false),
         same("first_seq", &config.first_sequence.unwrap_or(0).max(1), &1),

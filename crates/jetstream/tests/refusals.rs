@@ -68,7 +68,6 @@ fn streams_with_other_settings_are_refused() {
         change("allow_rollup_hdrs is true", |it| it.allow_rollup = true),
         change("allow_msg_ttl is true", |it| it.allow_message_ttl = true),
         change("no_ack is true", |it| it.no_ack = true),
-        change("duplicate_window is 1s", |it| it.duplicate_window = Duration::from_secs(1)),
         change("first_seq is 5", |it| it.first_sequence = Some(5)),
         change("subjects is", |it| it.subjects = vec!["other".into()]),
         change("subjects is", |it| it.subjects.push("other".into())),

@@ -8,7 +8,8 @@
 //!
 //! - records have positions 1, 2, 3 and so on, without gaps; every reader sees the same record at a position, for
 //!   ever, until it is trimmed;
-//! - a record that [`SharedLog::append`] has returned [`Ok`] for is durable and will be read by everybody;
+//! - a record that [`SharedLog::append`] has returned [`Ok`] for is durable and will be read by everybody; where it had
+//!   to be sent again it may be there more than once, so readers must know a record that they have read before;
 //! - one for which it has failed may be there all the same, once or more than once, now or later;
 //! - records of one call may have others between them, and need not be in the order of the call;
 //! - what [`SharedLog::bounds`] says may be old when it is said: it never exceeds what is there.
