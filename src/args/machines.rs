@@ -30,6 +30,9 @@ pub enum MachinesCommand {
 /// `chiliad machines calibrate`.
 #[derive(Args)]
 pub struct CalibrateFlags {
+    /// Measure the prices of SwarmDB's tasks instead, and write `swarm-64` with them.
+    #[arg(long)]
+    pub tasks: bool,
     /// Write the machine to this file [default: standard output].
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -44,4 +47,7 @@ pub struct CalibrateChildFlags {
     /// Transactions.
     #[arg(long)]
     pub transactions: u64,
+    /// Make up the requests of tasks, and run none.
+    #[arg(long)]
+    pub drawn: bool,
 }

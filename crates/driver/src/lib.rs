@@ -80,7 +80,7 @@ pub use on::On;
 pub use opening::{ClusterOptions, Home, Opening, SERVERS_MAX};
 pub use ordered::{
     After, Form, LoadedTasks, Oracles, OrderedOptions, SWARM, conditions_of, fill, has_graph,
-    is_ordered, load_tasks, ordered_kinds, run_tasks,
+    is_ordered, load_tasks, ordered_kinds, run_serially, run_tasks,
 };
 pub use plan::{FOLLOWED_ONE_IN, Length, MEMORY_READY, Others, Plan, Recording, Retry};
 pub use progress::{NoProgress, Progress};

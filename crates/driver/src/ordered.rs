@@ -114,6 +114,31 @@ pub fn run_tasks(
     }
 }
 
+/// Runs the tasks of the first `count` requests of a seed one after another on this computer, and nothing else, so that
+/// their instructions can be counted. Returns how many tasks ran: none where the requests are only `drawn`, which tells
+/// what of those instructions is no part of the tasks.
+///
+/// # Errors
+/// Those of the workload's options and of loading; a task that breaks a rule.
+pub fn run_serially(
+    workload: &WorkloadOptions,
+    options: &OrderedOptions,
+    (seed, count): (u64, usize),
+    drawn: bool,
+) -> Result<u64, Failure> {
+    let formed = Formed::new(workload, options.form(workload));
+    let formed = formed.map_err(Failure::doing("making up the workload"))?;
+    let oracles = Oracles {
+        formed: &formed,
+        requests: FirstRequests { count, seed },
+        graph: options.graph,
+        generators: GENERATORS,
+        ties: Ties::Creation,
+    };
+    let (mut swarm, tables) = oracles.swarm()?;
+    Ok(oracles.run_serially(&mut swarm, &tables, drawn)?.0)
+}
+
 /// Looks at the conditions of a workload on SwarmDB with its tables, which have these numbers.
 ///
 /// # Errors

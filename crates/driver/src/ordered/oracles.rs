@@ -15,7 +15,7 @@ use chiliad_api::{
 };
 use chiliad_engine::{Options, SchemeName, any};
 use chiliad_machine::tasks::{Serial, Ties};
-use chiliad_machine::{Machine, Plain};
+use chiliad_machine::{Machine, Native};
 use chiliad_swarm::Swarm;
 use chiliad_workload::AnyWorkload;
 use chiliad_workload::tasks::{
@@ -127,19 +127,31 @@ impl Oracles<'_> {
     /// Those of loading; a task that breaks a rule.
     pub fn serially(&self) -> core::result::Result<(After, u64), Failure> {
         let (mut swarm, tables) = self.swarm()?;
+        let (ran, answers) = self.run_serially(&mut swarm, &tables, false)?;
+        Ok((After::of_swarm(self.formed.workload(), (&swarm, &tables), answers)?, ran))
+    }
+
+    /// Runs the tasks one after another on SwarmDB with the workload's rows: how many they are, and the answers. Tasks that
+    /// are only `drawn` do not run.
+    pub(super) fn run_serially(
+        &self,
+        swarm: &mut Swarm<Native>,
+        tables: &[TableId],
+        drawn: bool,
+    ) -> core::result::Result<(u64, Vec<Option<Answer>>), Failure> {
         let task_log = self.graph.task_log.map(|_| TaskLogOptions { slots: None });
         let options = GraphOptions { task_log, ..self.graph };
         let count = self.requests.count;
-        let in_hand = self.formed.draw(self.requests, &tables);
+        let in_hand = self.formed.draw(self.requests, tables);
         let bodies = swarm.bodies(in_hand.graph(&options));
         let bodies = bodies.map_err(Failure::doing("making the program of tasks"))?;
+        if drawn {
+            return Ok((0, Vec::new()));
+        }
         let serial = Serial::new(bodies.pool(), self.ties);
         let ran = serial.run(&bodies, first_of(count as u64, self.generators));
         let ran = ran.map_err(|violation| Failure::Host(violation.to_string()))?;
-        let answers = (0..count).map(|request| bodies.graph().answered(request)).collect();
-        drop(bodies);
-        drop(in_hand);
-        Ok((After::of_swarm(self.formed.workload(), (&swarm, &tables), answers)?, ran))
+        Ok((ran, (0..count).map(|request| bodies.graph().answered(request)).collect()))
     }
 
     /// The first so many of the requests as statements.
@@ -156,7 +168,7 @@ impl Oracles<'_> {
     ///
     /// # Errors
     /// Those of loading.
-    pub fn swarm(&self) -> core::result::Result<(Swarm<Plain>, Vec<TableId>), Failure> {
+    pub fn swarm(&self) -> core::result::Result<(Swarm<Native>, Vec<TableId>), Failure> {
         let swarm = Swarm::new();
         let tables = fill(self.formed.workload(), &swarm, |spec| spec)?;
         Ok((swarm, tables))

@@ -1,6 +1,7 @@
 //! The runs that prices are found from: small tables, one client, some schemes, and loads that lean on
 //! different sites, so that each shows apart from the others.
 
+use super::rooms::{self, Room};
 use chiliad_driver::schemes;
 use chiliad_engine::Info;
 
@@ -43,6 +44,60 @@ const FURTHER: [&str; 22] = [
     "bank --accounts 200 --snapshot-reads no --scheme no-wait",
 ];
 
+/// Of SwarmDB, whose transactions are graphs of tasks.
+const TASKS: [&str; 9] = [
+    "tpcc --scale micro --warehouses 1",
+    "tpcc --scale micro --warehouses 1 --mix np",
+    "tpcc --scale micro --warehouses 1 --mix new-order",
+    "tpcc --scale micro --warehouses 1 --mix payment",
+    "tpcc --scale micro --warehouses 4",
+    "bidding --scale micro",
+    "bidding --scale spec --users 1000",
+    "tpce --scale micro",
+    "tpce --scale micro --mix thesis",
+];
+
+/// A run that is counted: a workload and its flags.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Case {
+    /// Transactions of the engine.
+    Transactions(String),
+    /// Transactions of SwarmDB as tasks.
+    Tasks(String),
+}
+
+impl Case {
+    /// The workload and its flags.
+    pub fn line(&self) -> &str {
+        match self {
+            Self::Transactions(line) | Self::Tasks(line) => line,
+        }
+    }
+
+    /// The parts of the source that its instructions go to.
+    pub fn rooms(&self) -> &'static [Room] {
+        match self {
+            Self::Transactions(_) => &rooms::ALL,
+            Self::Tasks(_) => &rooms::TASKS,
+        }
+    }
+
+    /// The words of the run on one simulated core, of which only the steps count: when they happen does not matter.
+    pub fn simulated(&self) -> Vec<String> {
+        match self {
+            Self::Transactions(line) => {
+                words(&format!("simulate {line} --cores 1 --schedule random"))
+            }
+            Self::Tasks(line) => words(&format!(
+                "simulate {line} --cores 1 --machine {TASKS_MACHINE} --scheme swarm"
+            )),
+        }
+    }
+}
+
+/// The machine whose prices of tasks are found.
+pub const TASKS_MACHINE: &str = "swarm-64";
+
 /// The run that tells how many instructions a core completes in a cycle: everything it touches is in its
 /// own caches.
 pub const WARM: &str = "ycsb --scale spec --records 1000 --scheme silo";
@@ -58,26 +113,32 @@ fn priced_under() -> impl Iterator<Item = &'static str> {
     schemes.filter(|info| info.has_transactions()).map(|info| info.name)
 }
 
-/// All of them: a workload and its flags.
-pub fn all() -> Vec<String> {
+/// All of the engine.
+pub fn all() -> Vec<Case> {
     let everywhere = priced_under()
         .flat_map(|scheme| LOADS.iter().map(move |load| format!("{load} --scheme {scheme}")));
-    everywhere.chain(FURTHER.map(String::from)).collect()
+    everywhere.chain(FURTHER.map(String::from)).map(Case::Transactions).collect()
 }
 
-/// Case `number` of [`all`]; the one after the last is [`WARM`].
-pub fn number(number: usize) -> Option<String> {
-    all().into_iter().chain([WARM.to_owned()]).nth(number)
+/// All of tasks.
+pub fn tasks() -> Vec<Case> {
+    TASKS.map(|line| Case::Tasks(line.into())).to_vec()
+}
+
+/// Case `number` of [`all`]; the one after the last is [`WARM`], and then come those of [`tasks`].
+pub fn number(number: usize) -> Option<Case> {
+    let warm = Case::Transactions(WARM.into());
+    all().into_iter().chain([warm]).chain(tasks()).nth(number)
+}
+
+/// The number of the first of [`tasks`].
+pub fn first_of_tasks() -> usize {
+    all().len() + 1
 }
 
 /// A case on one of this computer's cores, as a description has it.
 pub fn native(case: &str) -> Vec<String> {
     words(&format!("bench {case} --threads 1"))
-}
-
-/// A case on one simulated core, of which only the steps count: when they happen does not matter.
-pub fn simulated(case: &str) -> Vec<String> {
-    words(&format!("simulate {case} --cores 1 --schedule random"))
 }
 
 fn words(line: &str) -> Vec<String> {
@@ -93,5 +154,6 @@ mod tests {
     fn as_many_cases_as_the_prices_were_fitted_to() {
         assert_eq!(priced_under().count(), 11);
         assert_eq!(all().len(), 11 * LOADS.len() + FURTHER.len());
+        assert_eq!(number(first_of_tasks()), tasks().first().cloned());
     }
 }

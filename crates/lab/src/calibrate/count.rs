@@ -1,16 +1,18 @@
 //! Counting one case: the instructions of a transaction natively, and what it does in simulation.
 
-use super::cases::{self, TRANSACTIONS};
+use super::cases::{self, Case, TRANSACTIONS};
 use super::fit::Row;
-use super::rooms::Spent;
+use super::rooms::{Room, Spent};
 use crate::run::{Files, Job, run_job};
 use crate::spec::RunSpec;
-use chiliad_driver::{Backoff, Length, open_simulated, run_simulated};
+use chiliad_driver::{
+    Backoff, Length, load_tasks, open_simulated, run_serially, run_simulated, run_tasks,
+};
 use chiliad_host::Stop;
 use chiliad_host::leftovers::{self, Leftover};
 use chiliad_machine::Cost;
 use chiliad_simulator::Outcome;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::{self, Read};
 use std::process::{Command, Output, Stdio};
 use std::sync::PoisonError;
@@ -29,9 +31,9 @@ const EPOCH: Duration = Duration::from_secs(3600);
 pub struct Runner<'a> {
     /// Parses the words of a case.
     pub parse: &'a dyn Fn(&[String]) -> Result<Job, Stop>,
-    /// The words, after the program's name, of a process that calls [`run_case`] with a case and a number of
-    /// transactions, and prints what comes of it.
-    pub child: &'a dyn Fn(usize, u64) -> Vec<String>,
+    /// The words, after the program's name, of a process that calls [`run_case`] with these arguments, and prints what
+    /// comes of it.
+    pub child: &'a dyn Fn(usize, u64, bool) -> Vec<String>,
 }
 
 /// Refuses what cannot be counted with.
@@ -49,7 +51,7 @@ pub fn check_tool() -> Result<(), Stop> {
     Err(Stop::bad(WHO, problem))
 }
 
-/// Runs a case of so many transactions natively; the result, as JSON has it.
+/// Runs a case of so many transactions natively; the result, as JSON has it. Where tasks are only `drawn`, none runs.
 ///
 /// # Errors
 /// There is no such case, or the run fails.
@@ -57,9 +59,19 @@ pub fn run_case(
     parse: &dyn Fn(&[String]) -> Result<Job, Stop>,
     case: usize,
     transactions: u64,
+    drawn: bool,
 ) -> Result<Value, Stop> {
     let case = cases::number(case).ok_or_else(|| failed(&format!("no case {case}")))?;
-    let mut spec = fixed(parse(&cases::native(&case))?, transactions)?;
+    let line = match &case {
+        Case::Transactions(line) => line,
+        Case::Tasks(_) => {
+            let spec = fixed(parse(&case.simulated())?, transactions)?;
+            let requests = (spec.plan.seed, transactions as usize);
+            let tasks = run_serially(&spec.workload, &spec.ordered, requests, drawn)?;
+            return Ok(json!({ "tasks": tasks }));
+        }
+    };
+    let mut spec = fixed(parse(&cases::native(line))?, transactions)?;
     spec.plan.interleave = 1;
     spec.plan.adaptive = false;
     spec.plan.backoff = Backoff::None;
@@ -83,18 +95,32 @@ impl Runner<'_> {
         let case = cases::number(number).ok_or_else(|| failed(&format!("no case {number}")))?;
         let (long, short) = (TRANSACTIONS, TRANSACTIONS / 2);
         let each = (long - short) as f64;
-        let spent = self.native(number, long)?.more_than(&self.native(number, short)?, each);
+        let native = |drawn| -> Result<Spent, Stop> {
+            let of = |transactions| self.native((number, case.rooms()), transactions, drawn);
+            Ok(of(long)?.more_than(&of(short)?, each))
+        };
+        let spent = match &case {
+            Case::Transactions(_) => native(false)?,
+            // Requests are made up before tasks run.
+            Case::Tasks(_) => native(false)?.more_than(&native(true)?, 1.0),
+        };
         let (more, less) = (self.simulated(&case, long)?, self.simulated(&case, short)?);
         let mut units = [0.0; Cost::COUNT];
         for (at, unit) in units.iter_mut().enumerate() {
             *unit = (more.counters.work[at] as f64 - less.counters.work[at] as f64) / each;
         }
-        let accesses = (more.events as f64 - less.events as f64) / each;
-        Ok(Row { case, spent, accesses, units })
+        let of = |outcome: &Outcome| outcome.timings.map_or(outcome.events, |it| it.accesses);
+        let accesses = (of(&more) as f64 - of(&less) as f64) / each;
+        Ok(Row { case: case.line().to_owned(), spent, accesses, units })
     }
 
     /// The instructions of a native run.
-    fn native(self, case: usize, transactions: u64) -> Result<Spent, Stop> {
+    fn native(
+        self,
+        (case, rooms): (usize, &[Room]),
+        transactions: u64,
+        drawn: bool,
+    ) -> Result<Spent, Stop> {
         let folder = std::env::temp_dir().join(format!("chiliad-calibrate-{}", std::process::id()));
         // Goes whatever comes of it; what runs ends before, since it was begun after.
         let _goes = Leftover::tree(&folder).map_err(|error| failed(&error))?;
@@ -102,13 +128,13 @@ impl Runner<'_> {
         let mut command = Command::new(TOOL);
         command.args(["--tool=cachegrind", "--cache-sim=no"]);
         command.arg(format!("--cachegrind-out-file={}", file.display())).arg(own()?);
-        run(command.args((self.child)(case, transactions)))?;
-        Spent::read(&std::fs::read_to_string(&file).map_err(|error| failed(&error))?)
+        run(command.args((self.child)(case, transactions, drawn)))?;
+        Spent::read(&std::fs::read_to_string(&file).map_err(|error| failed(&error))?, rooms)
     }
 
     /// Transactions per second of a native run.
     pub fn throughput(self, case: usize, transactions: u64) -> Result<f64, Stop> {
-        let out = run(Command::new(own()?).args((self.child)(case, transactions)))?;
+        let out = run(Command::new(own()?).args((self.child)(case, transactions, false)))?;
         let result: Option<Value> = serde_json::from_str(&out).ok();
         let rate = result.and_then(|result| result["throughput_tps"].as_f64());
         rate.filter(|rate| *rate > 0.0)
@@ -116,15 +142,24 @@ impl Runner<'_> {
     }
 
     /// Runs the case on one simulated core.
-    fn simulated(self, case: &str, transactions: u64) -> Result<Outcome, Stop> {
-        let spec = fixed((self.parse)(&cases::simulated(case))?, transactions)?;
-        let plan = spec.simulated().ok_or_else(|| failed(&format!("{case}: no simulation")))?;
-        let report =
-            run_simulated(&plan, || open_simulated(spec.scheme, &spec.workload, spec.opening()));
-        let report = report?;
-        match report.outcome.verdict.is_completed() && report.failures.is_empty() {
+    fn simulated(self, case: &Case, transactions: u64) -> Result<Outcome, Stop> {
+        let spec = fixed((self.parse)(&case.simulated())?, transactions)?;
+        let line = case.line();
+        let plan = spec.simulated().ok_or_else(|| failed(&format!("{line}: no simulation")))?;
+        let report = match case {
+            Case::Transactions(_) => {
+                let open = || open_simulated(spec.scheme, &spec.workload, spec.opening());
+                run_simulated(&plan, open)?
+            }
+            Case::Tasks(_) => {
+                let load = || load_tasks(&spec.workload, &plan);
+                run_tasks(load()?, &spec.workload, &plan, &spec.ordered, load)?
+            }
+        };
+        let undone = report.outcome.tasks.map_or(0, |tasks| tasks.aborted.iter().sum::<u64>());
+        match report.outcome.verdict.is_completed() && report.failures.is_empty() && undone == 0 {
             true => Ok(report.outcome),
-            false => Err(failed(&format!("{case}: {}", report.outcome.verdict))),
+            false => Err(failed(&format!("{line}: {}, {undone} undone", report.outcome.verdict))),
         }
     }
 }

@@ -6,7 +6,7 @@
 //! all cases, a small weight on each price shares between them what no case can tell apart. A site's price
 //! is what it costs in all rooms together.
 
-use super::rooms::{self, Room, Spent};
+use super::rooms::{Room, Spent};
 use chiliad_machine::Cost;
 
 /// A case: all numbers are per transaction.
@@ -42,10 +42,10 @@ impl Row {
     }
 }
 
-/// The prices, in instructions, that suit `rows` best.
-pub fn solve(rows: &[Row]) -> [f64; Cost::COUNT] {
+/// The prices, in instructions, that suit `rows` best, whose instructions were spent in `rooms`.
+pub fn solve(rows: &[Row], rooms: &[Room]) -> [f64; Cost::COUNT] {
     let mut prices = [0.0; Cost::COUNT];
-    for (number, room) in rooms::ALL.iter().enumerate() {
+    for (number, room) in rooms.iter().enumerate() {
         for (site, price) in room.sites.iter().zip(solve_room(rows, number, room)) {
             prices[site.index()] += price;
         }
@@ -87,8 +87,8 @@ fn solve_room(rows: &[Row], number: usize, room: &Room) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::rooms::ROOMS;
     use super::*;
+    use crate::calibrate::rooms;
 
     /// Cases made up of known prices by room, each leaning on other sites.
     fn made_up(price: impl Fn(usize, Cost) -> f64, count: usize) -> Vec<Row> {
@@ -101,7 +101,7 @@ mod tests {
                 let sites = rooms::ALL[room].sites.iter();
                 sites.map(|&site| price(room, site) * units[site.index()]).sum()
             };
-            let rooms: [f64; ROOMS] = core::array::from_fn(in_room);
+            let rooms: Vec<f64> = (0..rooms::ALL.len()).map(in_room).collect();
             let all = accesses + rooms.iter().sum::<f64>();
             Row { case: format!("{case}"), spent: Spent { all, accesses, rooms }, accesses, units }
         };
@@ -112,9 +112,10 @@ mod tests {
     fn prices_come_back_from_cases_made_of_them() {
         let price = |room: usize, site: Cost| 5.0 + 7.0 * site.index() as f64 + room as f64;
         let rows = made_up(price, 80);
-        let found = solve(&rows);
+        let found = solve(&rows, &rooms::ALL);
         for site in Cost::ALL {
-            let rooms = (0..ROOMS).filter(|&room| rooms::ALL[room].sites.contains(&site));
+            let rooms =
+                (0..rooms::ALL.len()).filter(|&room| rooms::ALL[room].sites.contains(&site));
             let price: f64 = rooms.map(|room| price(room, site)).sum();
             let error = (found[site.index()] - price).abs() / price;
             assert!(error < 0.05, "{}: {} is not {price}", site.name(), found[site.index()]);
@@ -125,6 +126,6 @@ mod tests {
     #[test]
     fn no_price_is_below_the_floor() {
         let rows = made_up(|_, site| if site == Cost::Copy { 0.0 } else { 30.0 }, 80);
-        assert_eq!(solve(&rows)[Cost::Copy.index()], LEAST);
+        assert_eq!(solve(&rows, &rooms::ALL)[Cost::Copy.index()], LEAST);
     }
 }

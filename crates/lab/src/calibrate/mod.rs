@@ -13,6 +13,7 @@ use crate::built::BUILD;
 use crate::machines::embedded;
 use crate::machines::file::{self, Machine};
 use crate::machines::found::{self, Found};
+use cases::Case;
 use chiliad_host::Stop;
 use chiliad_host::computer::{cpu, memory_available};
 use chiliad_host::output::{OutputFile, complain, print};
@@ -29,32 +30,69 @@ const TIMED_RUNS: u32 = 40;
 /// Memory that is certainly in no cache, in multiples of the greatest cache.
 const BEYOND_CACHES: u64 = 4;
 
+/// What is priced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Priced {
+    /// The engine's transactions, on this computer: a machine as it is.
+    Transactions,
+    /// SwarmDB's tasks, on the machine with task units.
+    Tasks,
+}
+
 /// Counts, measures and writes the file `out`, or to standard output.
 ///
 /// # Errors
 /// This build or this computer cannot count, or a run fails.
-pub fn run(out: Option<&Path>, runner: Runner<'_>) -> Result<(), Stop> {
+pub fn run(priced: Priced, out: Option<&Path>, runner: Runner<'_>) -> Result<(), Stop> {
     count::check_tool()?;
     let output = OutputFile::create_if("--out", out)?;
-    let base = embedded("host", &found::this_computer())?;
-    let rows = count_all(runner)?;
-    let prices = fit::solve(&rows);
-    let measured = measure(&base.description, &found::this_computer(), runner)?;
-    let rounded = file::rounded(&prices);
-    let description = Description { prices: rounded, task_prices: rounded, ..measured };
-    let machine = Machine { description, prices_from: provenance(today()) };
-    let text = file::write(&machine) + &residuals(&rows, &prices);
+    let text = match priced {
+        Priced::Transactions => transactions(runner)?,
+        Priced::Tasks => tasks(runner)?,
+    };
     match output {
         None => print(&text),
         Some(output) => output.finish(|file| file.write_all(text.as_bytes())),
     }
 }
 
-fn count_all(runner: Runner<'_>) -> Result<Vec<Row>, Stop> {
-    let cases = cases::all();
-    let count = |(at, case): (usize, &String)| {
-        complain(&format!("counting {} of {}: {case}\n", at + 1, cases.len()));
-        runner.count(at)
+/// This computer with the prices of transactions, as a file.
+fn transactions(runner: Runner<'_>) -> Result<String, Stop> {
+    let base = embedded("host", &found::this_computer())?;
+    let rows = count_all(runner, &cases::all(), 0)?;
+    let prices = fit::solve(&rows, &rooms::ALL);
+    let measured = measure(&base.description, &found::this_computer(), runner)?;
+    let rounded = file::rounded(&prices);
+    let description = Description { prices: rounded, task_prices: rounded, ..measured };
+    let machine = Machine { description, prices_from: provenance(today()) };
+    Ok(file::write(&machine) + &residuals(&rows, &prices))
+}
+
+/// The machine with task units and the prices of tasks, as a file. Sites of no room, and those that no case visits, cost
+/// what they cost elsewhere.
+fn tasks(runner: Runner<'_>) -> Result<String, Stop> {
+    let mut machine = embedded(cases::TASKS_MACHINE, &found::this_computer())?;
+    let rows = count_all(runner, &cases::tasks(), cases::first_of_tasks())?;
+    let mut prices = fit::solve(&rows, &rooms::TASKS);
+    let rounded = file::rounded(&prices);
+    machine.description.task_prices = machine.description.prices;
+    for site in Cost::ALL {
+        let at = site.index();
+        let is_found = rooms::TASKS.iter().any(|room| room.sites.contains(&site));
+        match is_found && rows.iter().any(|row| row.units[at] > 0.0) {
+            true => machine.description.task_prices[at] = rounded[at],
+            false => prices[at] = 0.0,
+        }
+    }
+    let whence = format!("\n# Prices of tasks from {}\n", provenance(today()));
+    Ok(file::write(&machine) + &whence + &residuals(&rows, &prices))
+}
+
+/// Counts these cases, of which the first has a number.
+fn count_all(runner: Runner<'_>, cases: &[Case], first: usize) -> Result<Vec<Row>, Stop> {
+    let count = |(at, case): (usize, &Case)| {
+        complain(&format!("counting {} of {}: {}\n", at + 1, cases.len(), case.line()));
+        runner.count(first + at)
     };
     cases.iter().enumerate().map(count).collect()
 }

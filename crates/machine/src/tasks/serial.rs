@@ -16,29 +16,36 @@ pub enum Ties {
     Drawn(u64),
 }
 
-/// A task that waits, by its place in the order.
-struct Waiting {
-    place: (u64, u64),
-    task: Task,
+/// Tasks that wait, by their places in the order: timestamp and tie.
+#[derive(Default)]
+struct Queue {
+    /// Places, each with where its task is kept.
+    places: BinaryHeap<Reverse<(u64, u64, usize)>>,
+    kept: Vec<Option<Task>>,
+    free: Vec<usize>,
+    /// Tasks that were ever put into it.
+    created: u64,
 }
 
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Self) -> bool {
-        self.place == other.place
+impl Queue {
+    fn put(&mut self, task: Task, ties: Ties) {
+        self.created += 1;
+        let tie = match ties {
+            Ties::Creation => self.created,
+            Ties::Drawn(seed) => mix(seed ^ mix(self.created)),
+        };
+        let at = self.free.pop().unwrap_or_else(|| {
+            self.kept.push(None);
+            self.kept.len() - 1
+        });
+        self.kept[at] = Some(task);
+        self.places.push(Reverse((task.timestamp, tie, at)));
     }
-}
 
-impl Eq for Waiting {}
-
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Waiting {
-    fn cmp(&self, other: &Self) -> core::cmp::Ordering {
-        self.place.cmp(&other.place)
+    fn take_first(&mut self) -> Option<Task> {
+        let Reverse((_, _, at)) = self.places.pop()?;
+        self.free.push(at);
+        self.kept[at].take()
     }
 }
 
@@ -50,6 +57,14 @@ struct Running {
     enqueued: usize,
     /// A child that must not be, and whether it had too many words.
     refused: Option<(FunctionId, Refused)>,
+}
+
+impl Running {
+    /// Begins with a task. Children of the one before stay where they are: to clear their places would take longer than a
+    /// short task.
+    fn begin(&mut self, task: Task) {
+        (self.task, self.enqueued, self.refused) = (Some(task), 0, None);
+    }
 }
 
 /// Why a child was refused.
@@ -85,27 +100,21 @@ impl<'a, M: Machine> Serial<'a, M> {
         program: &dyn Program<Self>,
         first: impl IntoIterator<Item = Task>,
     ) -> Result<u64, Violation> {
-        let mut created = 0;
-        let mut place = |task: Task| {
-            created += 1;
-            let tie = match self.ties {
-                Ties::Creation => created,
-                Ties::Drawn(seed) => mix(seed ^ mix(created)),
-            };
-            Reverse(Waiting { place: (task.timestamp, tie), task })
-        };
-        let mut queue: BinaryHeap<_> = first.into_iter().map(&mut place).collect();
+        let mut queue = Queue::default();
+        first.into_iter().for_each(|task| queue.put(task, self.ties));
         let mut ran = 0;
-        while let Some(Reverse(Waiting { task, .. })) = queue.pop() {
+        while let Some(task) = queue.take_first() {
             self.name.set(program.name(task.function));
-            *self.running.borrow_mut() = Running { task: Some(task), ..Running::default() };
+            self.running.borrow_mut().begin(task);
             program.run(self, &task);
             ran += 1;
-            let ended = self.running.replace(Running::default());
+            let mut ended = self.running.borrow_mut();
+            ended.task = None;
             if let Some((child, why)) = ended.refused {
                 return Err(violation(program, &task, child, why));
             }
-            queue.extend(ended.children.into_iter().flatten().map(&mut place));
+            let children = &ended.children[..ended.enqueued];
+            children.iter().flatten().for_each(|&child| queue.put(child, self.ties));
         }
         Ok(ran)
     }
