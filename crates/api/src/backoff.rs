@@ -145,7 +145,7 @@ impl<M: Machine> WaitLimit<'_, M> {
     }
 }
 
-static WAITS_STAY_SHORT: Fault = Fault {
+pub(crate) static WAITS_STAY_SHORT: Fault = Fault {
     name: "waits-stay-short",
     step: "a client that is refused again and again waits longer and longer",
     rig: Rig::Soak,
@@ -156,7 +156,6 @@ static WAITS_STAY_SHORT: Fault = Fault {
 };
 
 /// The planted bugs of clients.
-pub static FAULTS: &[&Fault] = &[&WAITS_STAY_SHORT];
 
 #[cfg(test)]
 mod tests {

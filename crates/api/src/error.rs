@@ -218,6 +218,8 @@ pub enum Error {
     /// A row, an entry or a scan was given to a transaction that has not read it. Nothing has
     /// happened, and the transaction may go on.
     ForeignHandle,
+    /// A savepoint of another transaction, or one that has ended. Nothing has happened, and the transaction may go on.
+    UnknownSavepoint,
     /// It was told to give up before it had committed: by its handle, or because its queue or its database
     /// is closed. Nothing has happened.
     Canceled,
@@ -248,9 +250,9 @@ pub enum Error {
         /// The state in which they differ.
         label: u64,
     },
-    /// One transaction wrote more than the log takes at once.
+    /// One transaction wrote more than the log takes at once, or read and wrote more than it may.
     TransactionTooLarge {
-        /// The bytes that it has read and written.
+        /// The bytes that it has written, or read and written.
         bytes: usize,
         /// The most that is accepted.
         accepted: usize,
@@ -368,6 +370,9 @@ impl fmt::Display for Error {
             Self::TransactionOver => write!(f, "the transaction has failed or ended already"),
             Self::ForeignHandle => {
                 write!(f, "a row, entry or scan of another transaction: it ends with its own")
+            }
+            Self::UnknownSavepoint => {
+                write!(f, "a savepoint of another transaction, or one that has ended")
             }
             Self::Canceled => write!(f, "told to give up before a commit"),
             Self::InUse { handles } => write!(f, "it stays open for {handles} other handles of it"),

@@ -42,7 +42,7 @@ mod transaction;
 mod undo;
 mod validate;
 
-pub use backoff::{Backoff, FAULTS, WaitLimit};
+pub use backoff::{Backoff, WaitLimit};
 pub use cancel::{Cancel, Sleeper};
 pub use chiliad_log::{BadPosition, ChangeReader, EpochChanges, Position, Stepped, WriteOf};
 pub use chiliad_row as row;
@@ -74,4 +74,9 @@ pub use table::{
 };
 pub use table_change::TableChange;
 pub use transaction::{Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction};
+pub use transaction::{Visit, VisitIndex};
 pub use undo::{Savepoint, UndoLog};
+
+/// The planted bugs of clients.
+pub static FAULTS: &[&chiliad_machine::Fault] =
+    &[&backoff::WAITS_STAY_SHORT, &undo::UNDO_FORGOTTEN];

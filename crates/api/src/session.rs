@@ -9,8 +9,10 @@ use crate::error::{Error, Result};
 use crate::part::Part;
 use crate::recorder::Recorder;
 use crate::table::TableId;
-use crate::transaction::{Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction};
-use chiliad_machine::Machine;
+use crate::transaction::{
+    Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction, Visit, VisitIndex,
+};
+use chiliad_machine::{Machine, Ticks};
 use core::marker::PhantomData;
 use core::mem;
 
@@ -53,6 +55,24 @@ pub trait Session<M: Machine>: Transaction {
 
     /// As [`Session::rollback`], for a caller that may be unwinding: collects nothing on the way.
     fn abandon(&mut self);
+
+    /// Leaves the transaction in progress as it is, for [`Session::resume`]: the session may go to another thread, and
+    /// lies idle for as long as its owner likes. What the scheme has the transaction hold (locks, claims, partitions)
+    /// it holds meanwhile.
+    fn suspend(&mut self) {
+        M::suspended();
+    }
+
+    /// Takes up the transaction in progress, on whichever thread: its operations may be called again.
+    fn resume(&mut self) {
+        M::resumed();
+    }
+
+    /// Gives the waits of the transaction in progress another end, from now on; `None`: they have none. An engine whose
+    /// transactions wait for nobody before they commit does nothing.
+    fn set_deadline(&mut self, deadline: Option<Ticks>) {
+        let _ = deadline;
+    }
 
     /// Whether what was read so far is one state of the database.
     ///
@@ -159,6 +179,22 @@ impl<'s, M: Machine, S: Session<M> + ?Sized> Running<'s, M, S> {
         Ok(Self { session, machine: PhantomData })
     }
 
+    /// Takes up a transaction that was left by [`Running::suspend`] of a session.
+    #[inline]
+    pub fn resume(session: &'s mut S) -> Self {
+        session.resume();
+        Self { session, machine: PhantomData }
+    }
+
+    /// Leaves the transaction in progress, for [`Running::resume`]. Whoever never takes it up calls
+    /// [`Session::abandon`].
+    #[inline]
+    pub fn suspend(self) {
+        self.session.suspend();
+        // Not dropped: that would roll it back.
+        mem::forget(self);
+    }
+
     /// Makes the changes visible to others, all or none.
     ///
     /// # Errors
@@ -244,6 +280,22 @@ impl<M: Machine, S: Session<M> + ?Sized> Transaction for Running<'_, M, S> {
     #[inline]
     fn scan_index(&mut self, table: TableId, index: usize, range: Range<'_>) -> Result<Scanned> {
         self.session.scan_index(table, index, range)
+    }
+
+    #[inline]
+    fn visit(&mut self, table: TableId, range: Range<'_>, visit: &mut Visit<'_>) -> Result<()> {
+        self.session.visit(table, range, visit)
+    }
+
+    #[inline]
+    fn visit_index(
+        &mut self,
+        table: TableId,
+        index: usize,
+        range: Range<'_>,
+        visit: &mut VisitIndex<'_>,
+    ) -> Result<()> {
+        self.session.visit_index(table, index, range, visit)
     }
 
     #[inline]

@@ -8,6 +8,7 @@
 use crate::{Result, TableId};
 use chiliad_machine::Ticks;
 use core::num::NonZeroU64;
+use core::ops::ControlFlow;
 
 /// A row that a transaction has read: the number of the access that found it. Good until that
 /// transaction ends; in any other one, of whatever database, every use of it is refused with
@@ -171,6 +172,12 @@ impl<'a> Range<'a> {
     }
 }
 
+/// What [`Transaction::visit`] shows a row to: its key and its bytes.
+pub type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
+
+/// What [`Transaction::visit_index`] shows a row to: the key in the index, that in the table, and its bytes.
+pub type VisitIndex<'a> = dyn FnMut(&[u8], &[u8], &[u8]) -> ControlFlow<()> + 'a;
+
 /// A transaction in progress.
 ///
 /// Every operation may fail with [`crate::Error::Conflict`] or [`crate::Error::OutOfMemory`], and a
@@ -225,6 +232,42 @@ pub trait Transaction {
     /// # Errors
     /// As for [`Transaction::scan`]; [`crate::Error::UnknownIndex`].
     fn scan_index(&mut self, table: TableId, index: usize, range: Range<'_>) -> Result<Scanned>;
+
+    /// Shows the rows of a range to `visit`, one after another, until that breaks off, and keeps none of them: for
+    /// reading many rows in the memory of a few. Rows are shown before it is known whether the transaction commits.
+    ///
+    /// # Errors
+    /// As for [`Transaction::scan`].
+    fn visit(&mut self, table: TableId, range: Range<'_>, visit: &mut Visit<'_>) -> Result<()> {
+        let scanned = self.scan(table, range)?;
+        for &entry in self.entries(scanned)? {
+            if visit(self.key(entry)?, self.bytes(entry.row)?).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Transaction::visit`], of the rows whose key in a secondary index lies in `range`.
+    ///
+    /// # Errors
+    /// As for [`Transaction::scan_index`].
+    fn visit_index(
+        &mut self,
+        table: TableId,
+        index: usize,
+        range: Range<'_>,
+        visit: &mut VisitIndex<'_>,
+    ) -> Result<()> {
+        let scanned = self.scan_index(table, index, range)?;
+        for &entry in self.entries(scanned)? {
+            let (of_index, key) = (self.key(entry)?, self.row_key(entry.row)?);
+            if visit(of_index, key, self.bytes(entry.row)?).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
 
     /// The rows of a scan, in its order.
     ///

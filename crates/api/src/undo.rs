@@ -7,13 +7,32 @@
 use crate::error::Result;
 use crate::table::TableId;
 use crate::transaction::{Row, Transaction};
+use chiliad_machine::{Fault, Machine, Rig};
+use core::marker::PhantomData;
+
+/// Of the writes since a savepoint only the first is taken back.
+pub(crate) static UNDO_FORGOTTEN: Fault = Fault {
+    name: "undo-forgotten",
+    step: "a rollback to a savepoint takes back every write since",
+    rig: Rig::Waits,
+    schemes: &[],
+    workload: "savepoints",
+    expected: &["is taken back"],
+    seeds: 10,
+};
 
 /// Undo records of a transaction since its oldest savepoint that is still set.
-#[derive(Default)]
-pub struct UndoLog {
+pub struct UndoLog<M> {
     before: Vec<Before>,
     /// Savepoints that are set.
     depth: usize,
+    machine: PhantomData<fn() -> M>,
+}
+
+impl<M> Default for UndoLog<M> {
+    fn default() -> Self {
+        Self { before: Vec::new(), depth: 0, machine: PhantomData }
+    }
 }
 
 /// A row as it was before a write.
@@ -32,7 +51,7 @@ pub struct Savepoint {
     writes: usize,
 }
 
-impl UndoLog {
+impl<M: Machine> UndoLog<M> {
     /// Sets a savepoint: remembers from here on what writes replace.
     pub fn set(&mut self) -> Savepoint {
         self.depth += 1;
@@ -139,7 +158,9 @@ impl UndoLog {
     ) -> Result<Option<Row>> {
         let row = tx.get_for_update(table, key)?;
         let bytes = row.map(|row| tx.bytes(row).map(Box::from)).transpose()?;
-        self.before.push(Before { table, key: key.into(), bytes });
+        if self.before.is_empty() || !M::fault(&UNDO_FORGOTTEN) {
+            self.before.push(Before { table, key: key.into(), bytes });
+        }
         Ok(row)
     }
 }

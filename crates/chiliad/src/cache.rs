@@ -105,6 +105,18 @@ impl Slots {
         Ok(Held(loan))
     }
 
+    /// A session out of its slot, for a transaction that lasts longer than a call: one from this thread's cache, or one
+    /// made by `make`.
+    pub fn out(&self, database: u64, make: impl FnOnce() -> Result<Session>) -> Result<Out> {
+        let loan = Loan { database, slot: self.take(database) };
+        let mut berth = lock(&loan.slot);
+        self.fill(&mut berth, make)?;
+        berth.held = true;
+        let session = berth.session.take();
+        drop(berth);
+        Ok(Out { session, loan })
+    }
+
     /// A session that may move to another thread.
     pub fn own(&self, make: impl FnOnce() -> Result<Session>) -> Result<Own> {
         let slot = Arc::new(Slot::default());
@@ -248,6 +260,30 @@ impl Held {
 impl Drop for Held {
     fn drop(&mut self) {
         lock(&self.0.slot).held = false;
+    }
+}
+
+/// A session out of its slot. Wherever this is dropped, the session goes to that thread's cache.
+pub(crate) struct Out {
+    session: Option<Session>,
+    loan: Loan,
+}
+
+impl Out {
+    /// The session.
+    #[inline]
+    pub fn session(&mut self) -> &mut Session {
+        let Some(session) = &mut self.session else { unreachable!("until this is dropped") };
+        session
+    }
+}
+
+impl Drop for Out {
+    fn drop(&mut self) {
+        let mut berth = lock(&self.loan.slot);
+        berth.session = self.session.take();
+        berth.held = false;
+        berth.runs += 1;
     }
 }
 

@@ -1,7 +1,7 @@
 //! The database, as an application embeds it.
 
 use crate::asynchronous::AsyncThreads;
-use crate::cache::{Held, Own, Slots};
+use crate::cache::{Held, Out, Own, Slots};
 use crate::engine::{self, Engine};
 use crate::expiry::Sweeper;
 use crate::form::Schemas;
@@ -380,6 +380,11 @@ impl Database {
     /// A session that may move to another thread.
     pub(crate) fn own(&self) -> Result<Own> {
         self.shared.slots.own(|| self.session())
+    }
+
+    /// A session for a transaction that lasts longer than a call.
+    pub(crate) fn session_out(&self) -> Result<Out> {
+        self.shared.slots.out(self.shared.rules.database, || self.session())
     }
 
     /// Calls `body` with a session of this thread that nobody else has.

@@ -84,7 +84,8 @@ impl<'r, 'w, K: Key, V: Row> Find<'r, 'w, K, V> {
         self.limit(1).fetch().map(|mut rows| rows.pop())
     }
 
-    /// Calls `visit` with each primary key and row, without collecting them.
+    /// Calls `visit` with each primary key and row, without collecting them: in the memory of a few rows, however many
+    /// there are.
     ///
     /// # Errors
     /// As for [`Find::rows`]; those of `visit`, which end the visits.

@@ -57,6 +57,10 @@ pub struct Options {
     /// Memory that is obtained when the database is opened, in bytes, so that no transaction waits
     /// for the operating system to give it.
     pub memory_bytes_ready: u64,
+    /// The memory of one transaction for what it reads and writes, in bytes: 1 GiB by default, 64 KiB to 3 GiB are accepted.
+    /// One that needs more fails with [`Error::TransactionTooLarge`]. Rows that a scan only shows
+    /// ([`Scan::for_each`](crate::Scan::for_each)) do not count.
+    pub transaction_bytes_max: u64,
     /// When old versions are kept for [`Database::snapshot`](crate::Database::snapshot).
     pub snapshots: Snapshots,
     /// The length of a commit epoch, 40 ms by default.
@@ -131,6 +135,7 @@ impl Default for Options {
             scheme: Scheme::default(),
             memory_bytes_max: engine.memory_bytes_max,
             memory_bytes_ready: engine.memory_bytes_ready,
+            transaction_bytes_max: engine.transaction_bytes_max,
             snapshots: engine.snapshots,
             epoch: engine.epoch,
             snapshot_every: engine.snapshot_every,
@@ -175,6 +180,12 @@ impl Options {
     #[must_use]
     pub fn memory_bytes_ready(self, memory_bytes_ready: u64) -> Self {
         Self { memory_bytes_ready, ..self }
+    }
+
+    /// Sets [`Options::transaction_bytes_max`].
+    #[must_use]
+    pub fn transaction_bytes_max(self, transaction_bytes_max: u64) -> Self {
+        Self { transaction_bytes_max, ..self }
     }
 
     /// Sets [`Options::snapshots`].
@@ -348,6 +359,7 @@ impl Options {
         chiliad_engine::Options {
             memory_bytes_max: self.memory_bytes_max,
             memory_bytes_ready: self.memory_bytes_ready,
+            transaction_bytes_max: self.transaction_bytes_max,
             snapshots: self.snapshots,
             epoch: self.epoch,
             snapshot_every: self.snapshot_every,

@@ -29,6 +29,7 @@
 //! [`Database::create_table_raw`]: crate::Database::create_table_raw
 //! [`Reader::raw`]: crate::Reader::raw
 
+pub use chiliad_api::{Visit, VisitIndex};
 pub use chiliad_engine::{
     ColumnPart, IndexKind, IndexParts, KeyPart, PartType, SecondarySpec, Source, TableChange,
     TableId, TableLayout, TableSpec, Writes,
@@ -52,14 +53,40 @@ pub struct Untyped<'w> {
     running: Running<'w, Interleaved, NativeSession>,
     until: Until,
     /// Records the writes that a rollback to a savepoint undoes.
-    undo: UndoLog,
+    undo: UndoLog<Interleaved>,
     /// Why writes could not be taken back: it must not commit.
+    spoilt: Option<Error>,
+}
+
+/// What an untyped transaction knows beside its session, while nobody has it in hand.
+pub(crate) struct Left {
+    pub until: Until,
+    undo: UndoLog<Interleaved>,
     spoilt: Option<Error>,
 }
 
 impl<'w> Untyped<'w> {
     pub(crate) fn new(running: Running<'w, Interleaved, NativeSession>, until: Until) -> Self {
         Self { running, until, undo: UndoLog::default(), spoilt: None }
+    }
+
+    /// Leaves the transaction in progress on its session.
+    pub(crate) fn leave(self) -> Left {
+        let Self { running, until, undo, spoilt } = self;
+        running.suspend();
+        Left { until, undo, spoilt }
+    }
+
+    /// Takes up the transaction that was left in progress on a session.
+    pub(crate) fn resume(session: &'w mut NativeSession, left: Left) -> Self {
+        let Left { until, undo, spoilt } = left;
+        Self { running: Running::resume(session), until, undo, spoilt }
+    }
+
+    /// Whether what was read so far is one state of the database.
+    pub(crate) fn validate(&mut self) -> Result<()> {
+        self.check()?;
+        self.running.validate()
     }
 
     /// Why the transaction cannot commit: it has met a conflict, or what it has read is no state
@@ -115,7 +142,7 @@ impl<'w> Untyped<'w> {
     }
 
     /// The operations, and the log that has to hear of writes while a savepoint is set.
-    fn recording(&mut self) -> Result<(&mut NativeSession, Option<&mut UndoLog>)> {
+    fn recording(&mut self) -> Result<(&mut NativeSession, Option<&mut UndoLog<Interleaved>>)> {
         self.check()?;
         let undo = self.undo.is_recording().then_some(&mut self.undo);
         Ok((self.running.session(), undo))
@@ -169,6 +196,20 @@ impl Transaction for Untyped<'_> {
 
     fn scan_index(&mut self, table: TableId, index: usize, range: Range<'_>) -> Result<Scanned> {
         self.operations()?.scan_index(table, index, range)
+    }
+
+    fn visit(&mut self, table: TableId, range: Range<'_>, visit: &mut Visit<'_>) -> Result<()> {
+        self.operations()?.visit(table, range, visit)
+    }
+
+    fn visit_index(
+        &mut self,
+        table: TableId,
+        index: usize,
+        range: Range<'_>,
+        visit: &mut VisitIndex<'_>,
+    ) -> Result<()> {
+        self.operations()?.visit_index(table, index, range, visit)
     }
 
     fn entries(&self, scanned: Scanned) -> Result<&[Entry]> {

@@ -2,7 +2,7 @@
 
 use crate::form::{Form, Schemas};
 use crate::key::Lookup;
-use crate::raw::{Get, TableId, Transaction as _, Untyped};
+use crate::raw::{Get, Left, TableId, Transaction as _, Untyped};
 use crate::{Clock, Error, Key, Result, Row, Table};
 use chiliad_engine::Row as Handle;
 use core::cell::Cell;
@@ -24,6 +24,11 @@ impl Scratch {
     pub fn new(schemas: &Schemas, clock: &Clock) -> Self {
         let (schemas, clock) = (schemas.clone(), clock.clone());
         Self { key: Vec::new(), value: Vec::new(), schemas, clock }
+    }
+
+    /// For rows of earlier versions.
+    pub fn schemas(&self) -> &Schemas {
+        &self.schemas
     }
 }
 
@@ -145,6 +150,17 @@ const GROUP: usize = 16;
 impl<'w> Reader<'w> {
     pub(crate) fn new(raw: Untyped<'w>, scratch: &'w mut Scratch, database: u64) -> Self {
         Self { raw, scratch, database, now: Cell::new(None) }
+    }
+
+    /// Leaves the transaction in progress on its session, with the time by which rows expire.
+    pub(crate) fn leave(self) -> (Left, Option<SystemTime>) {
+        (self.raw.leave(), self.now.get())
+    }
+
+    /// This reader, by whose `now` rows expire.
+    pub(crate) fn at(self, now: Option<SystemTime>) -> Self {
+        self.now.set(now);
+        self
     }
 
     /// The untyped transaction beneath. In a snapshot its writing operations fail with

@@ -166,7 +166,7 @@ impl<'r, 'w, K: Key, V: Row> Scan<'r, 'w, K, V> {
         self.limit(1).rows().map(|mut rows| rows.pop())
     }
 
-    /// Calls `visit` with each key and row, without collecting them.
+    /// Calls `visit` with each key and row, without collecting them: in the memory of a few rows, however many there are.
     ///
     /// # Errors
     /// As for [`Scan::rows`]; those of `visit`, which end the visits.

@@ -2,11 +2,12 @@
 
 use crate::key::Lookup;
 use crate::nest;
-use crate::raw::Transaction as _;
+use crate::raw::{Left, Transaction as _};
 use crate::rules::Rules;
 use crate::{Fetched, Pending, Reader, Reason, Result, Row, Table};
 use chiliad_engine::Committed;
 use core::ops::{Deref, DerefMut};
+use std::time::SystemTime;
 
 /// A transaction: what [`Database::run`](crate::Database::run) hands to its closure. It reads by
 /// the methods of [`Reader`] and writes by its own.
@@ -35,6 +36,11 @@ impl<'w> DerefMut for Transaction<'w> {
 impl<'w> Transaction<'w> {
     pub(crate) fn new(reader: Reader<'w>, rules: &'w Rules) -> Self {
         Self { reader, rules }
+    }
+
+    /// Leaves the transaction in progress on its session.
+    pub(crate) fn leave(self) -> (Left, Option<SystemTime>) {
+        self.reader.leave()
     }
 
     /// Why the transaction cannot commit, if it is known that it cannot.

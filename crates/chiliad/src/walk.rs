@@ -4,8 +4,10 @@
 //! pieces ([`Pieces`]), of which the next one is read when the last one is used up.
 
 use crate::bounds::Bounds;
+use crate::form::Schemas;
 use crate::raw::{Entry, Scanned, TableId, Transaction as _, Untyped};
 use crate::{Fetched, Key, Reader, Result, Row, Table};
+use core::ops::ControlFlow;
 
 /// Rows that are read at a time where a scan may be ended early.
 const PIECE: usize = 64;
@@ -57,8 +59,40 @@ impl<'r, 'w, K, V> Walk<'r, 'w, K, V> {
     }
 
     pub fn count(self) -> Result<usize> {
+        if self.table.expiring.is_none() {
+            let mut count = 0;
+            self.visit(|_, _, _| {
+                count += 1;
+                Ok(())
+            })?;
+            return Ok(count);
+        }
         let (reader, found) = self.run()?;
         found.entries(reader).map(<[Entry]>::len)
+    }
+
+    /// Calls `visit` with key and bytes of each row of a table whose rows do not expire, and keeps none of them.
+    fn visit(self, mut visit: impl FnMut(&[u8], &[u8], &Schemas) -> Result<()>) -> Result<()> {
+        debug_assert!(self.table.expiring.is_none(), "each row counts");
+        let id = self.reader.table(&self.table)?;
+        if self.bounds.is_empty() || self.limit == 0 {
+            return Ok(());
+        }
+        let range = self.bounds.range(self.reverse, self.limit);
+        let (raw, scratch) = self.reader.parts();
+        let mut ended = Ok(());
+        let mut show = |key: &[u8], row: &[u8]| match visit(key, row, scratch.schemas()) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                ended = Err(error);
+                ControlFlow::Break(())
+            }
+        };
+        match self.way {
+            Way::Table => raw.visit(id, range, &mut show),
+            Way::Index(at) => raw.visit_index(id, at, range, &mut |_, key, row| show(key, row)),
+        }?;
+        ended
     }
 
     fn run(self) -> Result<(&'r mut Reader<'w>, Found)> {
@@ -130,6 +164,11 @@ impl<'w, K: Key, V: Row> Walk<'_, 'w, K, V> {
 
     pub fn for_each(self, mut visit: impl FnMut(K, V) -> Result<()>) -> Result<()> {
         let table = self.table;
+        if table.expiring.is_none() {
+            return self.visit(|key, row, schemas| {
+                visit(K::decode(key)?, table.form.read(table.id, schemas, row)?)
+            });
+        }
         let (reader, found) = self.run()?;
         for &entry in found.entries(reader)? {
             let (key, row) = reader.row(&table, entry.row)?;

@@ -20,6 +20,8 @@ pub struct Arena {
     buffer: Buffer,
     used: usize,
     allocator: Option<&'static Allocator>,
+    /// A transaction that uses more is refused by the next operation.
+    bytes_max: usize,
 }
 
 /// A piece of the arena.
@@ -37,9 +39,22 @@ impl Piece {
 }
 
 impl Arena {
-    /// An empty one, whose memory comes from `allocator` for each transaction, if there is one.
-    pub fn new(allocator: Option<&'static Allocator>) -> Self {
-        Self { buffer: Self::initial(allocator), used: 0, allocator }
+    /// An empty one for transactions of up to `bytes_max`, whose memory comes from `allocator` for each transaction, if
+    /// there is one.
+    pub fn new(allocator: Option<&'static Allocator>, bytes_max: u64) -> Self {
+        let bytes_max = usize::try_from(bytes_max).unwrap_or(usize::MAX);
+        Self { buffer: Self::initial(allocator), used: 0, allocator, bytes_max }
+    }
+
+    /// Whether the transaction uses more than it may.
+    #[inline]
+    pub fn is_over_full(&self) -> bool {
+        self.used > self.bytes_max
+    }
+
+    /// The bytes that a transaction may use.
+    pub fn bytes_max(&self) -> usize {
+        self.bytes_max
     }
 
     fn initial(allocator: Option<&'static Allocator>) -> Buffer {
@@ -59,7 +74,7 @@ impl Arena {
     /// A piece of `length` bytes with whatever content.
     ///
     /// # Panics
-    /// When one transaction holds more than 4 GiB.
+    /// When one transaction holds more than 4 GiB, which none does: see [`Arena::is_over_full`].
     #[inline]
     pub fn reserve(&mut self, length: usize) -> Piece {
         let end = self.used + length;

@@ -142,17 +142,27 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     fn check_log(&mut self) -> Result<()> {
         let Some(durable) = &self.inner.words.durable else { return Ok(()) };
         debug_assert!(self.log.is_some(), "a durable database has a buffer for each worker");
-        let bytes = self.arena.used();
-        if self.log.is_some() && bytes > TRANSACTION_BYTES_MAX {
-            return Err(self.abort_with(Error::TransactionTooLarge {
-                bytes,
-                accepted: TRANSACTION_BYTES_MAX,
-            }));
-        }
+        let writable = durable.check();
         if self.writes.is_empty() {
             return Ok(());
         }
-        durable.check().map_err(|error| self.abort_with(error))
+        // What was read is in there, too: counted where it may matter.
+        if self.arena.used() > TRANSACTION_BYTES_MAX {
+            self.check_written()?;
+        }
+        writable.map_err(|error| self.abort_with(error))
+    }
+
+    /// Refuses writes that the log does not take at once.
+    #[cold]
+    fn check_written(&mut self) -> Result<()> {
+        let bytes = |write: &Write<M>| (write.key.length + write.value.length) as usize;
+        let bytes = self.writes.entries.iter().map(bytes).sum();
+        if bytes <= TRANSACTION_BYTES_MAX {
+            return Ok(());
+        }
+        let accepted = TRANSACTION_BYTES_MAX;
+        Err(self.abort_with(Error::TransactionTooLarge { bytes, accepted }))
     }
 
     /// Gives the writes to the log, but for those of secondary indexes, which recovery makes anew.

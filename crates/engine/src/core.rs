@@ -187,7 +187,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             verification: Verification::new(options.verify, options.kept_payload, serial),
             opacity: options.opacity,
             snapshots: S::INFO.snapshots && options.snapshots != Snapshots::Off,
-            arena: Arena::new(options.supply.allocator()),
+            arena: Arena::new(options.supply.allocator(), options.transaction_bytes_max),
             inner,
             heap,
             scheme: S::new(),
@@ -360,13 +360,29 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         waited.map_err(|abort| self.mark_aborted(abort))
     }
 
+    /// The transaction has read and written more than one may.
+    ///
+    /// # Errors
+    /// [`Error::TransactionTooLarge`] then; the transaction is lost.
+    #[inline]
+    pub fn check_room(&mut self) -> Result<()> {
+        if self.arena.is_over_full() { Err(self.too_large()) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn too_large(&mut self) -> Error {
+        let (bytes, accepted) = (self.arena.used(), self.arena.bytes_max());
+        self.abort_with(Error::TransactionTooLarge { bytes, accepted })
+    }
+
     /// Whether an operation may go on.
     #[inline]
-    pub fn ready(&self, writes: bool) -> Result<()> {
+    pub fn ready(&mut self, writes: bool) -> Result<()> {
         M::work(Cost::Operation, 1);
         if !matches!(self.attempt.state, State::Active) {
             return Err(Error::TransactionOver);
         }
+        self.check_room()?;
         if writes && self.attempt.read_only {
             return Err(match self.inner.options.read_only {
                 true => Error::OpenedReadOnly,

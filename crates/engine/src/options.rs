@@ -92,6 +92,9 @@ pub struct Options {
     /// Memory that is obtained and touched when the database is opened, in bytes, so that no
     /// transaction waits for the system's page faults.
     pub memory_bytes_ready: u64,
+    /// The memory of one transaction for what it reads and writes, in bytes: [`Options::TRANSACTION_BYTES`] are accepted. One
+    /// that needs more fails with [`Error::TransactionTooLarge`]. Rows that are only visited do not count.
+    pub transaction_bytes_max: u64,
     /// Where memory for records, versions and index nodes comes from; the private memory of each
     /// transaction, too, where that is an allocator. Simulated machines have pools only.
     pub supply: Supply,
@@ -143,6 +146,7 @@ impl Default for Options {
         Self {
             memory_bytes_max: u64::MAX,
             memory_bytes_ready: 0,
+            transaction_bytes_max: 1 << 30,
             supply: Supply::Pools,
             kept_payload: None,
             field_access: false,
@@ -164,6 +168,10 @@ impl Default for Options {
 }
 
 impl Options {
+    /// What [`Options::transaction_bytes_max`] accepts. One operation needs less than a quarter of 4 GiB more, which is
+    /// what offsets in that memory count.
+    pub const TRANSACTION_BYTES: core::ops::RangeInclusive<u64> = 64 << 10..=3 << 30;
+
     /// Memory as the options and the scheme want it, which has `record_words` of its own in each record, and
     /// reads and writes private copies of rows if it `copies_rows`.
     pub(crate) fn heap<M: Machine>(
@@ -205,6 +213,13 @@ impl Options {
     pub(crate) fn validate<M: Machine>(&self) -> Result<()> {
         self.timestamps.check::<M>()?;
         let refuse = |what: String| Err(Error::InvalidOption(what));
+        if !Self::TRANSACTION_BYTES.contains(&self.transaction_bytes_max) {
+            let (least, most) = Self::TRANSACTION_BYTES.into_inner();
+            return refuse(format!(
+                "transaction_bytes_max {}: {least} to {most} are accepted",
+                self.transaction_bytes_max
+            ));
+        }
         if let Some(allocator) = self.supply.allocator().filter(|_| M::SIMULATED) {
             let given = allocator.name();
             return refuse(format!(

@@ -13,7 +13,7 @@ use chiliad_storage::{Found, KEY_BYTES_MAX, RecordRef, Seen};
 
 /// Look-ups whose cache misses are in flight together: as many as a core has buffers for, and a
 /// few more to keep them busy.
-const GROUP: usize = 48;
+pub(crate) const GROUP: usize = 48;
 const _: () = assert!(GROUP <= 64, "a bit for each");
 
 /// A record looked at: its row, absence, or the news that it has left its index.
@@ -221,6 +221,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let done = self.find_group(view, requests, rows);
             self.heap.unpin();
             done?;
+            self.check_room()?;
         }
         Ok(())
     }

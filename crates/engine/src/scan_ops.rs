@@ -3,18 +3,117 @@
 use crate::arena::Piece;
 use crate::contract::{Abort, LockTable, Scheme};
 use crate::core::{Core, State};
-use crate::read_ops::{Looked, check_key};
+use crate::handles::Handles;
+use crate::read_ops::{GROUP, Looked, check_key};
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
 use chiliad_api::{Entry, Error, Get, Part, Range, Reason, Result, Row, Scanned, TableId};
+use chiliad_api::{Visit, VisitIndex};
 use chiliad_machine::Machine;
 use chiliad_storage::{Direction, Index, LeafRun, RecordRef};
+use core::ops::ControlFlow;
+
+/// What a transaction had found at some time.
+struct Mark {
+    accesses: usize,
+    entries: usize,
+    bytes: usize,
+}
+
+/// What a scan does after each leaf, whose entries are those from this place on; whether it goes on.
+type AfterLeaf<'a, M, S> = dyn FnMut(&mut Core<M, S>, usize) -> Result<bool> + 'a;
 
 impl<M: Machine, S: Scheme<M>> Core<M, S> {
     pub fn scan(&mut self, id: TableId, table: &Table<M>, range: &Range<'_>) -> Result<Scanned> {
+        let start = self.handles.entries.len();
+        self.scan_leaves(id, table, range, &mut |_, _| Ok(true))?;
+        debug_assert!(self.handles.entries.len() - start <= range.limit, "each row counts once");
+        Ok(self.handles.scanned(start))
+    }
+
+    /// Calls `visit` with key and bytes of each row, and keeps none of them.
+    pub fn visit(
+        &mut self,
+        id: TableId,
+        table: &Table<M>,
+        range: &Range<'_>,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        let mark = self.mark();
+        self.scan_leaves(id, table, range, &mut |core, first| {
+            let more = core.show(first, |core, entry| {
+                let access = core.handles.access(entry.row)?;
+                Ok(visit(core.arena.get(access.key), core.bytes(entry.row)?))
+            });
+            core.forget_to(&mark);
+            more
+        })
+    }
+
+    /// As [`Core::visit`], by a secondary index: `visit` also gets the key in that, first.
+    pub fn visit_index(
+        &mut self,
+        view: &View<M>,
+        table: TableId,
+        index: usize,
+        range: &Range<'_>,
+        visit: &mut VisitIndex<'_>,
+    ) -> Result<()> {
+        let secondary = self.begin_by_index(view, table, index)?;
+        let mark = self.mark();
+        self.scan_leaves(secondary, view.get(secondary)?, range, &mut |core, first| {
+            core.rows_of_entries(view, table, first)?;
+            let more = core.show(first, |core, entry| {
+                let of_index = core.arena.get(core.handles.access(entry.key())?.key);
+                let key = core.arena.get(core.handles.access(entry.row)?.key);
+                Ok(visit(of_index, key, core.bytes(entry.row)?))
+            });
+            core.forget_to(&mark);
+            more
+        })
+    }
+
+    /// Shows the entries from `first` on one after another, until it is told to stop; whether it was not.
+    fn show(
+        &self,
+        first: usize,
+        mut show: impl FnMut(&Self, Entry) -> Result<ControlFlow<()>>,
+    ) -> Result<bool> {
+        for &entry in &self.handles.entries[first..] {
+            if show(self, entry)?.is_break() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// What the transaction has found by now.
+    fn mark(&self) -> Mark {
+        let Handles { accesses, entries, .. } = &self.handles;
+        Mark { accesses: accesses.len(), entries: entries.len(), bytes: self.arena.used() }
+    }
+
+    /// Forgets what was found since, of which nobody has a handle. The scheme has what it needs of it. A verified run
+    /// keeps the keys until the scan is reported.
+    fn forget_to(&mut self, mark: &Mark) {
+        debug_assert!(mark.bytes <= self.arena.used(), "only what was found since is forgotten");
+        if !self.verification.is_on() {
+            self.handles.accesses.truncate(mark.accesses);
+            self.arena.truncate(mark.bytes);
+        }
+        self.handles.entries.truncate(mark.entries);
+    }
+
+    /// Reads a range leaf by leaf; `after_leaf` is called after each.
+    fn scan_leaves(
+        &mut self,
+        id: TableId,
+        table: &Table<M>,
+        range: &Range<'_>,
+        after_leaf: &mut AfterLeaf<'_, M, S>,
+    ) -> Result<()> {
         debug_assert!(matches!(self.attempt.state, State::Active), "a transaction is in hand");
         debug_assert!(!self.heap.is_pinned(), "no operation is in progress");
-        let start = self.handles.entries.len();
         let Index::Ordered(index) = &table.index else {
             return Err(Error::NotOrdered);
         };
@@ -30,7 +129,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let mut left = range.limit;
         let mut run = core::mem::take(&mut self.scan.run);
         let mut scanned = Ok(());
-        let mut more = left > 0;
+        let (mut more, mut stopped) = (left > 0, false);
         while more && scanned.is_ok() {
             let before = (self.handles.entries.len(), self.verification.met(), left);
             if S::NEEDS.waits {
@@ -56,15 +155,20 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 more = true;
                 continue;
             }
-            more &= left > 0;
+            if scanned.is_ok() {
+                let goes_on = after_leaf(self, before.0);
+                scanned = goes_on.and_then(|goes_on| {
+                    stopped |= !goes_on;
+                    self.check_room()
+                });
+            }
+            more &= left > 0 && !stopped;
         }
         self.scan.run = run;
         debug_assert!(!self.heap.is_pinned(), "each leaf was a pin of its own");
-        let rows = self.handles.entries.len() - start;
-        debug_assert!(rows <= range.limit && left == range.limit - rows, "each row counts once");
-        self.verification.end_scan(id, range, scanned.is_ok(), left == 0, &self.arena);
-        scanned?;
-        Ok(self.handles.scanned(start))
+        let limited = left == 0 || stopped;
+        self.verification.end_scan(id, range, scanned.is_ok(), limited, &self.arena);
+        scanned
     }
 
     /// Reads the records of one leaf until nothing is `left` to read. Whether that holds: if not, the
@@ -146,36 +250,75 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         index: usize,
         range: &Range<'_>,
     ) -> Result<Scanned> {
-        self.align_indexes(view)?;
-        let declared: &Table<M> = view.readable(table, self.attempt.in_past)?;
-        let Some(secondary) = declared.readable_index(index) else {
-            return Err(Error::UnknownIndex(format!("number {index} of {}", declared.name())));
-        };
-        let scanned = self.scan(secondary.table, view.get(secondary.table)?, range)?;
+        let secondary = self.begin_by_index(view, table, index)?;
+        let scanned = self.scan(secondary, view.get(secondary)?, range)?;
         debug_assert!(scanned.len() <= self.handles.entries.len(), "its entries are the last");
         let start = self.handles.entries.len() - scanned.len();
-        let mut kept = start;
-        for at in start..self.handles.entries.len() {
-            debug_assert!(kept <= at, "entries move to the front");
-            let entry = self.handles.entries[at];
-            let key = self.take_key(entry.row)?;
-            let row = self.get(declared, Get::read(table, &key));
-            self.key = key;
-            // An entry whose row is gone belongs to a state that will not validate.
-            if let Some(row) = row? {
-                self.handles.entries[kept] = Entry::new(entry.key(), row);
-                kept += 1;
-            }
-        }
-        self.handles.entries.truncate(kept);
+        self.rows_of_entries(view, table, start)?;
         Ok(self.handles.scanned(start))
     }
 
-    /// The bytes of a row in the scratch key, which the caller puts back.
-    fn take_key(&mut self, row: Row) -> Result<Vec<u8>> {
-        let mut key = core::mem::take(&mut self.key);
-        key.clear();
-        key.extend_from_slice(self.bytes(row)?);
-        Ok(key)
+    /// The table of a secondary index, brought in line with what the transaction has written.
+    fn begin_by_index(&mut self, view: &View<M>, table: TableId, index: usize) -> Result<TableId> {
+        self.align_indexes(view)?;
+        let declared = view.readable(table, self.attempt.in_past)?;
+        let secondary = declared.readable_index(index).map(|secondary| secondary.table);
+        secondary
+            .ok_or_else(|| Error::UnknownIndex(format!("number {index} of {}", declared.name())))
+    }
+
+    /// Puts the rows that entries of a secondary index lead to in their place, from `start` on, in groups whose misses
+    /// overlap.
+    fn rows_of_entries(&mut self, view: &View<M>, table: TableId, start: usize) -> Result<()> {
+        let mut keys = core::mem::take(&mut self.key);
+        let mut kept = start;
+        let mut at = start;
+        let mut found = Ok(());
+        while at < self.handles.entries.len() && found.is_ok() {
+            let group = (self.handles.entries.len() - at).min(GROUP);
+            let mut rows = [None; GROUP];
+            found = self.look_up_entries(view, table, at, &mut keys, &mut rows[..group]);
+            for (entry, row) in (at..).zip(&rows[..group]) {
+                debug_assert!(kept <= entry, "entries move to the front");
+                // An entry whose row is gone belongs to a state that will not validate.
+                if let Some(row) = *row {
+                    let key = self.handles.entries[entry].key();
+                    self.handles.entries[kept] = Entry::new(key, row);
+                    kept += 1;
+                }
+            }
+            at += group;
+        }
+        self.key = keys;
+        self.handles.entries.truncate(kept);
+        found
+    }
+
+    /// The rows of so many entries of a secondary index, from the one at `at` on; `keys` is scratch.
+    fn look_up_entries(
+        &mut self,
+        view: &View<M>,
+        table: TableId,
+        at: usize,
+        keys: &mut Vec<u8>,
+        rows: &mut [Option<Row>],
+    ) -> Result<()> {
+        keys.clear();
+        let mut ends = [0; GROUP];
+        for (entry, end) in self.handles.entries[at..].iter().zip(&mut ends[..rows.len()]) {
+            keys.extend_from_slice(self.bytes(entry.row)?);
+            *end = keys.len();
+        }
+        if let [row] = rows {
+            *row = self.get(view.readable(table, self.attempt.in_past)?, Get::read(table, keys))?;
+            return Ok(());
+        }
+        let mut start = 0;
+        let requests = ends.map(|end| {
+            let key = &keys[start..end.max(start)];
+            start = end.max(start);
+            Get::read(table, key)
+        });
+        self.get_many(view, &requests[..rows.len()], rows)
     }
 }

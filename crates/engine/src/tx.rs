@@ -6,9 +6,9 @@ use crate::tables::dropped::unpin_catalog_version;
 use crate::worker::Worker;
 use chiliad_api::{
     Cancel, Committed, Entry, Error, Get, Intent, Outer, Part, Range, Recorder, Result, Row,
-    Scanned, Session, TableId, Transaction,
+    Scanned, Session, TableId, Transaction, Visit, VisitIndex,
 };
-use chiliad_machine::Machine;
+use chiliad_machine::{Machine, Ticks};
 
 impl<M: Machine, S: Scheme<M>> Worker<M, S> {
     /// The transaction in progress has ended: hands back what it has collected. It has `finished` if it went
@@ -107,6 +107,10 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
             State::Aborted => self.core.roll_back(false),
         }
         self.end(false);
+    }
+
+    fn set_deadline(&mut self, deadline: Option<Ticks>) {
+        self.core.limits.set_deadline(deadline);
     }
 
     fn validate(&mut self) -> Result<()> {
@@ -224,6 +228,24 @@ impl<M: Machine, S: Scheme<M>> Transaction for Worker<M, S> {
         let Worker { view, core } = self;
         core.ready(false)?;
         core.scan_index(view, table, index, &range)
+    }
+
+    fn visit(&mut self, table: TableId, range: Range<'_>, visit: &mut Visit<'_>) -> Result<()> {
+        let Worker { view, core } = self;
+        core.ready(false)?;
+        core.visit(table, view.readable(table, core.attempt.in_past)?, &range, visit)
+    }
+
+    fn visit_index(
+        &mut self,
+        table: TableId,
+        index: usize,
+        range: Range<'_>,
+        visit: &mut VisitIndex<'_>,
+    ) -> Result<()> {
+        let Worker { view, core } = self;
+        core.ready(false)?;
+        core.visit_index(view, table, index, &range, visit)
     }
 
     #[inline]

@@ -58,11 +58,17 @@ impl<M: Machine> Limits<M> {
     /// A transaction begins.
     #[inline]
     pub(crate) fn begin(&mut self, intent: &Intent<'_>) {
-        self.deadline = intent.deadline.unwrap_or(Ticks::MAX);
+        self.set_deadline(intent.deadline);
         if !(self.outer.is_empty() && intent.outer.is_empty()) {
             self.outer.clear();
             self.outer.extend(intent.outer);
         }
+    }
+
+    /// Sets when waits end; `None`: they do not.
+    #[inline]
+    pub(crate) fn set_deadline(&mut self, deadline: Option<Ticks>) {
+        self.deadline = deadline.unwrap_or(Ticks::MAX);
     }
 
     /// Sets the handle that cancels transactions, from the next one on; `None`: no handle does.

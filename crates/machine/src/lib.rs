@@ -60,7 +60,9 @@ pub use array::{Array, Line};
 pub use bytes::{copy_in, copy_out, words_for};
 pub use cost::Cost;
 pub use fault::{Fault, Rig};
-pub use interleaved::{Interleaved, MEMBERS_MAX, Pace, interleave, park_for_long};
+pub use interleaved::{
+    Idle, Interleaved, MEMBERS_MAX, Pace, interleave, interleave_idle, park_for_long,
+};
 pub use latch::{Latch, Latched};
 pub use link::{Link, Tagged};
 pub use mutex::{FAULTS, Mutex, MutexKind, Place};
@@ -291,6 +293,12 @@ pub trait Machine: Sized + Send + Sync + 'static {
         let _ = finished;
         Self::keep_turn(false);
     }
+    /// The caller leaves a transaction that it has in hand, for [`Machine::resumed`] on whichever thread.
+    fn suspended() {
+        Self::keep_turn(false);
+    }
+    /// The caller takes up a transaction that was left.
+    fn resumed() {}
     /// The caller has answered a request and not taken up the next: siblings may run for longer, and as many
     /// transactions be in flight as pay.
     fn between() {}

@@ -2,28 +2,36 @@
 
 use crate::WorkerId;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::task::{Wake, Waker};
 use std::thread::{self, Thread};
 
-/// All that have asked for a [`WorkerId`], by its number; `None` once it has ended.
-static SLEEPERS: Mutex<Vec<Option<Sleeper>>> = Mutex::new(Vec::new());
+/// All that have asked for a [`WorkerId`], by its number; `None` once it has ended. Wakers read it side by side.
+static SLEEPERS: RwLock<Vec<Option<Sleeper>>> = RwLock::new(Vec::new());
 
 enum Sleeper {
     Thread(Thread),
     Fiber(Arc<FiberBell>),
 }
 
-/// Tells a thread that one of the fibers of its group was woken.
+/// Tells a thread that fibers of its group were woken.
 pub(crate) struct GroupBell {
     rung: AtomicBool,
-    /// Asleep, perhaps, since none of its fibers can run.
-    thread: Thread,
+    /// The fibers that were woken since the thread looked last, by their numbers in the group.
+    woken: Mutex<Vec<u32>>,
+    /// Wakes the thread, which may be asleep since none of its fibers can run.
+    waker: Waker,
 }
 
 impl GroupBell {
-    /// The calling thread's.
-    pub(crate) fn new() -> Self {
-        Self { rung: AtomicBool::new(false), thread: thread::current() }
+    /// The bell of a thread that `waker` wakes.
+    pub(crate) fn new(waker: Waker) -> Self {
+        Self { rung: AtomicBool::new(false), woken: Mutex::default(), waker }
+    }
+
+    /// Wakes the calling thread where it sleeps in [`thread::park`].
+    pub(crate) fn waker_of_thread() -> Waker {
+        Waker::from(Arc::new(Parked(thread::current())))
     }
 
     /// Whether a fiber was woken since it was hushed.
@@ -33,18 +41,38 @@ impl GroupBell {
         self.rung.load(Ordering::Relaxed)
     }
 
-    /// The caller looks for woken fibers from here on.
-    pub(crate) fn hush(&self) {
-        if self.is_rung() {
-            // Acquire pairs with the release in `ring`: the permit that was given before is seen.
-            self.rung.swap(false, Ordering::Acquire);
+    /// Moves the fibers that were woken since the last call to `woken`.
+    pub(crate) fn hush(&self, woken: &mut Vec<u32>) {
+        debug_assert!(woken.is_empty(), "all that were woken before were looked at");
+        // Acquire pairs with the release in `ring`: the entry that was made before is seen.
+        if self.is_rung() && self.rung.swap(false, Ordering::Acquire) {
+            core::mem::swap(woken, &mut *self.lock());
         }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<u32>> {
+        self.woken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A thread that sleeps in [`thread::park`].
+struct Parked(Thread);
+
+impl Wake for Parked {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.unpark();
     }
 }
 
 /// Wakes one fiber.
 pub(crate) struct FiberBell {
     permit: AtomicBool,
+    /// The fiber's number in its group.
+    number: u32,
     group: Arc<GroupBell>,
 }
 
@@ -56,16 +84,19 @@ impl FiberBell {
     }
 
     fn ring(&self) {
-        // Release pairs with the acquire in `take_permit`.
-        self.permit.store(true, Ordering::Release);
+        // Release pairs with the acquire in `take_permit`. A permit that is there already has its entry, or its
+        // fiber is awake and takes it before it sleeps.
+        if !self.permit.swap(true, Ordering::Release) {
+            self.group.lock().push(self.number);
+        }
         // Release pairs with the acquire in `hush`.
         self.group.rung.store(true, Ordering::Release);
-        self.group.thread.unpark();
+        self.group.waker.wake_by_ref();
     }
 }
 
 fn enter(sleeper: Sleeper) -> WorkerId {
-    let mut sleepers = SLEEPERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut sleepers = SLEEPERS.write().unwrap_or_else(PoisonError::into_inner);
     let free = sleepers.iter().position(Option::is_none).unwrap_or(sleepers.len());
     if free == sleepers.len() {
         sleepers.push(None);
@@ -79,21 +110,22 @@ pub(crate) fn enter_thread() -> WorkerId {
     enter(Sleeper::Thread(thread::current()))
 }
 
-/// Enters a fiber of a group.
-pub(crate) fn enter_fiber(group: &Arc<GroupBell>) -> (WorkerId, Arc<FiberBell>) {
-    let bell = Arc::new(FiberBell { permit: AtomicBool::new(false), group: Arc::clone(group) });
+/// Enters the fiber of this number in a group.
+pub(crate) fn enter_fiber(group: &Arc<GroupBell>, number: u32) -> (WorkerId, Arc<FiberBell>) {
+    let (permit, group) = (AtomicBool::new(false), Arc::clone(group));
+    let bell = Arc::new(FiberBell { permit, number, group });
     (enter(Sleeper::Fiber(Arc::clone(&bell))), bell)
 }
 
 /// Takes an entry back: its number may be another's from now on.
 pub(crate) fn leave(worker: WorkerId) {
-    let mut sleepers = SLEEPERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut sleepers = SLEEPERS.write().unwrap_or_else(PoisonError::into_inner);
     sleepers[worker.0 as usize] = None;
 }
 
 /// Wakes `worker`, or lets its next park return at once.
 pub(crate) fn wake(worker: WorkerId) {
-    let sleepers = SLEEPERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let sleepers = SLEEPERS.read().unwrap_or_else(PoisonError::into_inner);
     match sleepers.get(worker.0 as usize) {
         Some(Some(Sleeper::Thread(thread))) => thread.unpark(),
         Some(Some(Sleeper::Fiber(bell))) => bell.ring(),

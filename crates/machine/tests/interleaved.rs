@@ -469,3 +469,116 @@ fn a_panic_leaves_the_others_of_a_paced_group_alone() {
         .expect("room for stacks");
     assert_eq!(results.iter().filter(|result| result.is_err()).count(), 1);
 }
+
+/// A thread that sleeps until a message comes, as a server sleeps in the poll of its sockets.
+struct Inbox {
+    messages: std::sync::mpsc::Receiver<Option<u64>>,
+    sender: std::sync::mpsc::Sender<Option<u64>>,
+    arrived: RefCell<Vec<u64>>,
+    /// Fibers with nothing to do.
+    resting: RefCell<Vec<WorkerId>>,
+    sleeps: Cell<usize>,
+}
+
+struct Rings(std::sync::Mutex<std::sync::mpsc::Sender<Option<u64>>>);
+
+impl std::task::Wake for Rings {
+    fn wake(self: std::sync::Arc<Self>) {
+        _ = self.0.lock().expect("not poisoned").send(None);
+    }
+}
+
+impl chiliad_machine::Idle for Inbox {
+    fn sleep(&self, at_most: Option<std::time::Duration>) {
+        self.sleeps.set(self.sleeps.get() + 1);
+        let message = match at_most {
+            Some(time) => self.messages.recv_timeout(time).ok(),
+            None => self.messages.recv().ok(),
+        };
+        if let Some(Some(message)) = message {
+            self.arrived.borrow_mut().push(message);
+            if let Some(fiber) = self.resting.borrow_mut().pop() {
+                Interleaved::unpark(fiber);
+            }
+        }
+    }
+
+    fn waker(&self) -> std::task::Waker {
+        std::sync::Arc::new(Rings(std::sync::Mutex::new(self.sender.clone()))).into()
+    }
+}
+
+impl Inbox {
+    fn new() -> Self {
+        let (sender, messages) = std::sync::mpsc::channel();
+        let (arrived, resting, sleeps) = Default::default();
+        Self { messages, sender, arrived, resting, sleeps }
+    }
+
+    /// The next message, for a fiber.
+    fn next(&self) -> u64 {
+        loop {
+            if let Some(message) = self.arrived.borrow_mut().pop() {
+                return message;
+            }
+            self.resting.borrow_mut().push(Interleaved::worker());
+            Interleaved::park();
+        }
+    }
+}
+
+/// Those that wait for a message and those that wait for a peer are all woken, though the thread sleeps by a way of its
+/// own; a fiber that waits keeps no other from its message.
+#[test]
+fn a_group_sleeps_by_a_way_of_its_own() {
+    const FIBERS: usize = 100;
+    let inbox = Inbox::new();
+    let sender = inbox.sender.clone();
+    let (waits, waiting) = std::sync::mpsc::channel();
+    let (tells, told) = std::sync::mpsc::channel();
+    let peer = thread::spawn(move || {
+        // The first message's fiber waits for this thread, and all other messages are answered meanwhile.
+        sender.send(Some(0)).expect("it listens");
+        let waiter: WorkerId = waiting.recv().expect("it waits");
+        for message in 1..1_000 {
+            sender.send(Some(message)).expect("it listens");
+        }
+        told.recv().expect("all are served");
+        Interleaved::unpark(waiter);
+        for _ in 0..FIBERS {
+            sender.send(Some(u64::MAX)).expect("it listens");
+        }
+    });
+    let served = Cell::new(0);
+    let results = chiliad_machine::interleave_idle(FIBERS, &inbox, |_| {
+        loop {
+            match inbox.next() {
+                u64::MAX => break,
+                0 => {
+                    waits.send(Interleaved::worker()).expect("the peer listens");
+                    Interleaved::park();
+                    assert_eq!(served.get(), 999, "all others were served meanwhile");
+                    // And by time.
+                    let until = Interleaved::now() + 1_000_000;
+                    while Interleaved::now() < until {
+                        assert!(
+                            Interleaved::park_until(until) == Woken::ByTime
+                                || Interleaved::now() < until
+                        );
+                    }
+                }
+                _ => {
+                    served.set(served.get() + 1);
+                    if served.get() == 999 {
+                        tells.send(()).expect("the peer listens");
+                    }
+                }
+            }
+        }
+    });
+    let ended = results.expect("room for stacks");
+    assert!(ended.into_iter().all(|it| it.is_ok()));
+    peer.join().expect("no panic");
+    assert_eq!(served.get(), 999);
+    assert!(inbox.sleeps.get() > 0);
+}

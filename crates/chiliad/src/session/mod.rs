@@ -9,7 +9,7 @@ use crate::engine::{Engine, EngineSession};
 use crate::form::Schemas;
 use crate::held::Held;
 use crate::nest::{self, Aborts};
-use crate::raw::{TableId, Untyped};
+use crate::raw::{Left, TableId, Untyped};
 use crate::reader::Scratch;
 use crate::rules::Rules;
 use crate::until::Until;
@@ -19,7 +19,7 @@ use chiliad_engine::{Committed, Intent, Outer, Running};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 /// Times that a transaction is run again because memory has come back to it.
 const RELIEFS_MAX: u32 = 4;
@@ -190,6 +190,33 @@ impl Session {
         self.engine.cancel_by(plan.options.cancel.as_ref().map(Cancel::engine));
         let raw = Untyped::new(Running::begin(&mut *self.engine, &intent)?, plan.limit());
         Ok(Transaction::new(Reader::new(raw, &mut self.scratch, rules.database), rules))
+    }
+
+    /// Begins a transaction that has been refused `retries` times, and leaves it in progress.
+    pub fn open(
+        &mut self,
+        rules: &Rules,
+        plan: Plan<'_>,
+        retries: u32,
+    ) -> Result<(Left, Option<SystemTime>)> {
+        let outer = nest::outer(rules.database);
+        self.begin_again(rules, plan, retries, &outer).map(Transaction::leave)
+    }
+
+    /// Takes up the transaction that was left in progress.
+    pub fn resume<'a>(
+        &'a mut self,
+        rules: &'a Rules,
+        (left, now): (Left, Option<SystemTime>),
+    ) -> Transaction<'a> {
+        let raw = Untyped::resume(&mut *self.engine, left);
+        Transaction::new(Reader::new(raw, &mut self.scratch, rules.database).at(now), rules)
+    }
+
+    /// Gives the waits of the transaction in progress other limits.
+    pub fn limit(&mut self, until: &Until) {
+        self.engine.set_deadline(until.deadline.map(ticks_at));
+        self.engine.cancel_by(until.cancel.as_ref().map(Cancel::engine));
     }
 
     /// Runs `body` as a transaction until it commits, fails for a reason of its own, or may not be

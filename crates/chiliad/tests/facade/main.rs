@@ -26,6 +26,7 @@ mod memory;
 mod migrations;
 mod one_liners;
 mod online_indexes;
+mod open_transactions;
 mod other_crates;
 mod promises;
 mod queue;

@@ -1,6 +1,6 @@
 //! Where stacks cannot be switched (see `switch`): a thread has one fiber, and nobody hands on.
 
-use crate::{Machine, Native, NoRoom, Ticks, Woken, WorkerId};
+use crate::{Idle, Machine, Native, NoRoom, Ticks, Woken, WorkerId};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::Result;
 
@@ -43,6 +43,10 @@ pub(super) fn begun(_again: bool) {}
 #[inline]
 pub(super) fn ended(_finished: bool) {}
 #[inline]
+pub(super) fn suspended() {}
+#[inline]
+pub(super) fn resumed() {}
+#[inline]
 pub(super) fn between() {}
 #[inline]
 pub(super) fn enter_section() {}
@@ -62,6 +66,23 @@ pub fn interleave<T>(
 ) -> core::result::Result<Vec<Result<T>>, NoRoom> {
     assert!(fibers == 1, "{fibers} fibers: 1");
     Ok(vec![catch_unwind(AssertUnwindSafe(|| body(0)))])
+}
+
+/// As [`interleave`]. A park of the one fiber wakes when it is woken, and not by what `idle` brings: so it sleeps by
+/// `idle` itself where it has nothing to do.
+///
+/// # Errors
+/// As for [`interleave`].
+///
+/// # Panics
+/// As for [`interleave`].
+pub fn interleave_idle<T>(
+    fibers: usize,
+    idle: &dyn Idle,
+    body: impl Fn(usize) -> T,
+) -> core::result::Result<Vec<Result<T>>, NoRoom> {
+    let _ = idle;
+    interleave(fibers, body)
 }
 
 /// One transaction in flight on each thread.

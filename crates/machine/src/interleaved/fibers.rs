@@ -19,10 +19,11 @@
 
 use super::overflow;
 use super::pace::{Joined, Pace};
+use super::parked::Parked;
 use super::stack::{FiberStack, MEMBERS_MAX};
 use super::switch::{self, StackPointer};
 use crate::sleepers::{self, FiberBell, GroupBell};
-use crate::{Machine, Native, NoRoom, Ticks, Woken, WorkerId};
+use crate::{Idle, Machine, Native, NoRoom, Ticks, Woken, WorkerId};
 use core::cell::{Cell, RefCell};
 use core::ptr;
 use std::collections::VecDeque;
@@ -73,6 +74,8 @@ struct Fiber {
     /// It is at the gate with a transaction in hand that was refused.
     again: Cell<bool>,
     group: *const Group,
+    /// Its place among the fibers of the group.
+    index: u32,
     /// Why it went back to the leader.
     said: Cell<Said>,
     /// Its number as a worker and the bell to ring for it, once it was asked for.
@@ -208,6 +211,23 @@ pub(super) fn ended(finished: bool) {
     }
 }
 
+/// The running fiber leaves a transaction in progress, which any fiber may take up.
+#[inline]
+pub(super) fn suspended() {
+    if let Some(fiber) = running() {
+        fiber.depth.set(fiber.depth.get().saturating_sub(1));
+        fiber.keep(false);
+    }
+}
+
+/// The running fiber takes up a transaction that was left.
+#[inline]
+pub(super) fn resumed() {
+    if let Some(fiber) = running() {
+        fiber.depth.set(fiber.depth.get() + 1);
+    }
+}
+
 /// The running fiber has nothing in hand: its turn may end here.
 #[inline]
 pub(super) fn between() {
@@ -234,7 +254,7 @@ pub(super) fn leave_section() {
 }
 
 impl Fiber {
-    fn new(group: &Group, stack: FiberStack, body: Body) -> Self {
+    fn new(group: &Group, index: u32, stack: FiberStack, body: Body) -> Self {
         Self {
             left: Cell::new(ptr::null_mut()),
             next: Cell::new(ptr::null()),
@@ -243,6 +263,7 @@ impl Fiber {
             depth: Cell::new(0),
             again: Cell::new(false),
             group,
+            index,
             said: Cell::new(Said::Look),
             registered: RefCell::new(None),
             until: Cell::new(Ticks::MAX),
@@ -389,7 +410,9 @@ impl Fiber {
 
     fn registration(&self) -> (WorkerId, Arc<FiberBell>) {
         let mut registered = self.registered.borrow_mut();
-        registered.get_or_insert_with(|| sleepers::enter_fiber(&self.group().bell)).clone()
+        registered
+            .get_or_insert_with(|| sleepers::enter_fiber(&self.group().bell, self.index))
+            .clone()
     }
 
     /// Sleeps until it is woken or until a time.
@@ -410,18 +433,14 @@ impl Fiber {
         self.woken.get()
     }
 
-    /// Whether it is to run again, and why.
-    fn is_due(&self, now: Ticks) -> Option<Woken> {
-        let registered = self.registered.borrow();
-        if registered.as_ref().is_some_and(|(_, bell)| bell.take_permit()) {
-            return Some(Woken::ByPeer);
-        }
-        (self.until.get() <= now).then_some(Woken::ByTime)
+    /// Takes the permit that a waker has left.
+    fn take_permit(&self) -> bool {
+        self.registered.borrow().as_ref().is_some_and(|(_, bell)| bell.take_permit())
     }
 }
 
 impl Group {
-    fn new(joined: Option<Joined>) -> Self {
+    fn new(joined: Option<Joined>, bell: GroupBell) -> Self {
         Self {
             leader: Cell::new(ptr::null_mut()),
             turns: Cell::new(0),
@@ -433,7 +452,7 @@ impl Group {
             left: Cell::new(1),
             stride: Cell::new(1),
             looked: Cell::new(0),
-            bell: Arc::new(GroupBell::new()),
+            bell: Arc::new(bell),
             joined,
         }
     }
@@ -476,13 +495,18 @@ extern "sysv64" fn begin(fiber: *const ()) -> ! {
 /// The leader's part.
 struct Leader<'a> {
     group: &'a Group,
+    fibers: &'a [Fiber],
     /// Fibers that can run, in the order of their turns.
     round: Vec<&'a Fiber>,
-    parked: Vec<&'a Fiber>,
+    parked: Parked,
+    /// Scratch: fibers that were woken.
+    woken: Vec<u32>,
     /// Fibers that wait to be admitted, those first that run a transaction again.
     gate: VecDeque<&'a Fiber>,
     /// When the turn began of those in the round.
     turn: Ticks,
+    /// How the thread sleeps while no fiber can run; `None`: until one is woken.
+    idle: Option<&'a dyn Idle>,
 }
 
 impl Leader<'_> {
@@ -510,7 +534,8 @@ impl Leader<'_> {
                 }
                 Said::Park => {
                     fiber.slept.set(if self.group.joined.is_some() { Native::now() } else { 0 });
-                    self.parked.push(self.round.remove(place));
+                    self.round.remove(place);
+                    self.parked.add(fiber.index, fiber.until.get());
                 }
                 Said::Over => {
                     self.round.remove(place);
@@ -534,7 +559,7 @@ impl Leader<'_> {
     }
 
     /// Puts the round into a ring, and tells its fibers when to come back.
-    fn link(&self) {
+    fn link(&mut self) {
         let group = self.group;
         let after = self.round.iter().cycle().skip(1);
         self.round.iter().zip(after).for_each(|(fiber, next)| fiber.next.set(*next));
@@ -542,8 +567,7 @@ impl Leader<'_> {
         self.round.iter().for_each(|fiber| _ = fiber.aim());
         // With everybody in the round there is nobody to look for.
         group.turns.set(if self.parked.is_empty() { u32::MAX } else { TURNS_PER_LOOK });
-        let due = self.parked.iter().map(|fiber| fiber.until.get()).min();
-        group.due.set(due.unwrap_or(Ticks::MAX));
+        group.due.set(self.parked.first_time());
         group.crowded.set(self.in_flight() > group.limit.get());
         let asks = group.crowded.get() || group.due.get() < Ticks::MAX || self.is_urgent();
         if asks || group.row.get() == 0 {
@@ -553,12 +577,15 @@ impl Leader<'_> {
 
     /// Fibers that keep others at the gate.
     fn in_flight(&self) -> usize {
-        self.round.len() + self.holders().count()
+        // Where there is no limit nobody asks who holds a place.
+        let holders = if self.group.joined.is_some() { self.holders().count() } else { 0 };
+        self.round.len() + holders
     }
 
     /// Fibers that sleep and keep their places.
     fn holders(&self) -> impl Iterator<Item = &Fiber> {
-        let mut asleep = self.parked.iter().copied().filter(|it| it.holds.get()).peekable();
+        let parked = self.parked.iter().map(|at| &self.fibers[at as usize]);
+        let mut asleep = parked.filter(|it| it.holds.get()).peekable();
         let now = if asleep.peek().is_some() { Native::now() } else { 0 };
         asleep.filter(move |fiber| now < fiber.slept.get() + PLACE_KEPT)
     }
@@ -604,38 +631,49 @@ impl Leader<'_> {
     /// Takes back into the round the fibers that were woken or whose time has come. Returns when the next one's
     /// will.
     fn wake(&mut self) -> Ticks {
-        self.group.bell.hush();
-        if self.parked.is_empty() {
-            return Ticks::MAX;
+        self.group.bell.hush(&mut self.woken);
+        for index in self.woken.drain(..) {
+            let fiber = &self.fibers[index as usize];
+            // One that is awake has taken its permit, or will when it is about to sleep.
+            if self.parked.contains(index) && fiber.take_permit() {
+                self.parked.remove(index);
+                fiber.woken.set(Woken::ByPeer);
+                self.round.push(fiber);
+            }
         }
-        let first = |parked: &[&Fiber]| parked.iter().map(|fiber| fiber.until.get()).min();
-        let due = first(&self.parked).unwrap_or(Ticks::MAX);
-        let now = if due < Ticks::MAX { Native::now() } else { 0 };
-        let round = &mut self.round;
-        self.parked.retain(|fiber| {
-            let woken = fiber.is_due(now);
-            woken.inspect(|&woken| {
-                fiber.woken.set(woken);
-                round.push(fiber);
-            });
-            woken.is_none()
-        });
-        first(&self.parked).unwrap_or(Ticks::MAX)
+        if self.parked.first_time() < Ticks::MAX {
+            let now = Native::now();
+            while let Some(index) = self.parked.take_due(now) {
+                let fiber = &self.fibers[index as usize];
+                fiber.woken.set(Woken::ByTime);
+                self.round.push(fiber);
+            }
+        }
+        self.parked.first_time()
     }
 
     /// Sleeps until somebody is woken, at most until the first one's time has come, or one's place is free.
     fn sleep(&self, due: Ticks) {
+        let begun = Native::now();
+        let Some(joined) = &self.group.joined else {
+            return self.sleep_until(due, begun);
+        };
         let freed = self.holders().map(|fiber| fiber.slept.get() + PLACE_KEPT);
         let due = freed.filter(|_| !self.gate.is_empty()).fold(due, Ticks::min);
-        let idle = self.parked.iter().all(|fiber| !fiber.holds.get());
-        let begun = Native::now();
-        if due == Ticks::MAX {
-            thread::park();
-        } else if due > begun {
-            thread::park_timeout(Duration::from_nanos(due - begun));
-        }
-        if let Some(joined) = self.group.joined.as_ref().filter(|_| idle) {
+        let idle = !self.parked.iter().any(|at| self.fibers[at as usize].holds.get());
+        self.sleep_until(due, begun);
+        if idle {
             joined.idle(Native::now().saturating_sub(begun));
+        }
+    }
+
+    fn sleep_until(&self, due: Ticks, now: Ticks) {
+        let at_most = (due < Ticks::MAX).then(|| Duration::from_nanos(due.saturating_sub(now)));
+        match (self.idle, at_most) {
+            (Some(idle), _) => idle.sleep(at_most),
+            (None, None) => thread::park(),
+            (None, Some(Duration::ZERO)) => {}
+            (None, Some(at_most)) => thread::park_timeout(at_most),
         }
     }
 }
@@ -658,7 +696,25 @@ pub fn interleave<T>(
     fibers: usize,
     body: impl Fn(usize) -> T,
 ) -> core::result::Result<Vec<Result<T>>, NoRoom> {
-    run(fibers, None, body)
+    run(fibers, None, None, body)
+}
+
+/// As [`interleave`], for fibers that serve what comes from outside: while none of them can run, the thread sleeps by
+/// `idle` and not in a park of its own. A fiber waits for what `idle` brings as it waits for a peer: it parks, and
+/// `idle` wakes it ([`Machine::unpark`]).
+///
+/// # Errors
+/// As for [`interleave`].
+///
+/// # Panics
+/// As for [`interleave`]; when a fiber calls it.
+pub fn interleave_idle<T>(
+    fibers: usize,
+    idle: &dyn Idle,
+    body: impl Fn(usize) -> T,
+) -> core::result::Result<Vec<Result<T>>, NoRoom> {
+    assert!(running().is_none(), "a fiber cannot have fibers that sleep in a way of their own");
+    run(fibers, None, Some(idle), body)
 }
 
 impl Pace {
@@ -676,31 +732,33 @@ impl Pace {
         fibers: usize,
         body: impl Fn(usize) -> T,
     ) -> core::result::Result<Vec<Result<T>>, NoRoom> {
-        run(fibers, Some(self), body)
+        run(fibers, Some(self), None, body)
     }
 }
 
-/// As [`interleave`], with as many in flight as `pace` says, if there is one.
+/// As [`interleave`], with as many in flight as `pace` says, if there is one; the thread sleeps by `idle`.
 fn run<T>(
     fibers: usize,
     pace: Option<&Pace>,
+    idle: Option<&dyn Idle>,
     body: impl Fn(usize) -> T,
 ) -> core::result::Result<Vec<Result<T>>, NoRoom> {
     assert!((1..=MEMBERS_MAX).contains(&fibers), "{fibers} fibers: 1 to {MEMBERS_MAX}");
     let run = |index: usize| catch_unwind(AssertUnwindSafe(|| body(index)));
-    if fibers == 1 || running().is_some() {
+    if idle.is_none() && (fibers == 1 || running().is_some()) {
         return Ok((0..fibers).map(run).collect());
     }
     overflow::report_from_now_on();
     let results: Vec<Cell<Option<Result<T>>>> = (0..fibers).map(|_| Cell::new(None)).collect();
-    let group = Group::new(pace.map(|pace| pace.join(fibers)));
+    let waker = idle.map_or_else(GroupBell::waker_of_thread, Idle::waker);
+    let group = Group::new(pace.map(|pace| pace.join(fibers)), GroupBell::new(waker));
     let fibers: core::result::Result<Box<[Fiber]>, NoRoom> = (0..fibers)
         .map(|index| {
             let (run, result) = (&run, &results[index]);
             let body: Box<dyn FnOnce() + '_> = Box::new(move || result.set(Some(run(index))));
             // SAFETY: what it borrows outlives this function, which every fiber is over before.
             let body: Body = unsafe { core::mem::transmute(body) };
-            Ok(Fiber::new(&group, FiberStack::obtain(index)?, body))
+            Ok(Fiber::new(&group, index as u32, FiberStack::obtain(index)?, body))
         })
         .collect();
     let fibers = fibers?;
@@ -717,7 +775,9 @@ fn run<T>(
         None => (all.collect(), VecDeque::new()),
         Some(_) => (Vec::new(), all.collect()),
     };
-    Leader { group: &group, round, parked: Vec::new(), gate, turn: 0 }.run();
+    let parked = Parked::new(fibers.len());
+    let woken = Vec::new();
+    Leader { group: &group, fibers: &fibers, round, parked, woken, gate, turn: 0, idle }.run();
     drop(fibers);
     Ok(results.into_iter().map(|result| result.into_inner().expect("it is over")).collect())
 }

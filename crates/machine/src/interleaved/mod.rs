@@ -33,6 +33,8 @@ mod overflow;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod pace;
 #[cfg(all(target_arch = "x86_64", unix))]
+mod parked;
+#[cfg(all(target_arch = "x86_64", unix))]
 mod stack;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod switch;
@@ -41,7 +43,7 @@ mod trials;
 
 #[cfg(not(all(target_arch = "x86_64", unix)))]
 pub use fibers::{MEMBERS_MAX, Pace};
-pub use fibers::{interleave, park_for_long};
+pub use fibers::{interleave, interleave_idle, park_for_long};
 #[cfg(all(target_arch = "x86_64", unix))]
 pub use pace::Pace;
 #[cfg(all(target_arch = "x86_64", unix))]
@@ -51,6 +53,18 @@ use crate::{Class, Cost, Fault, Machine, Native, Ticks, Woken, WorkerId};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
+use core::task::Waker;
+use core::time::Duration;
+
+/// How the thread of [`interleave_idle`] sleeps while none of its fibers can run: in the poll of its sockets, say.
+pub trait Idle {
+    /// Sleeps until there is something for a fiber to do, which this then wakes; until [`Idle::waker`]'s waker was
+    /// woken, also before the call; and at most for this time, where there is one. May return without reason.
+    fn sleep(&self, at_most: Option<Duration>);
+
+    /// What any thread wakes when it has woken one of the fibers.
+    fn waker(&self) -> Waker;
+}
 
 /// The cores you have, with several transactions in flight on each: see [`interleave`].
 pub struct Interleaved;
@@ -180,6 +194,16 @@ impl Machine for Interleaved {
     #[inline]
     fn ended(finished: bool) {
         fibers::ended(finished);
+    }
+
+    #[inline]
+    fn suspended() {
+        fibers::suspended();
+    }
+
+    #[inline]
+    fn resumed() {
+        fibers::resumed();
     }
 
     #[inline]

@@ -65,7 +65,7 @@ fn workers_with(mode: Snapshots, snapshot_every: u64) -> [Worker; 2] {
         world: Rc::clone(&world),
         heap,
         scheme: Silo::new(),
-        arena: Arena::new(None),
+        arena: Arena::new(None, 1 << 20),
         writes: WriteSet::new(),
         garbage: GarbageQueue::new(),
     })

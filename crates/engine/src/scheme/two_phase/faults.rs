@@ -96,6 +96,17 @@ pub(super) static YOUNGER_WAITS: Fault = Fault {
 };
 
 /// The planted bugs of this folder.
+pub(super) static BELL_OF_BEGIN: Fault = Fault {
+    name: "bell-of-begin",
+    step: "a grant wakes the thread that waits, not the one that began the transaction",
+    rig: Rig::Waits,
+    // A waiter of the other one wakes by itself, to look for deadlocks: it is late there.
+    schemes: &["wait-die"],
+    workload: "waits",
+    expected: &["waits on"],
+    seeds: 20,
+};
+
 pub static FAULTS: &[&Fault] = &[
     &NO_READ_LOCK,
     &READ_LOCK_DROPPED,
@@ -106,4 +117,5 @@ pub static FAULTS: &[&Fault] = &[
     &COLLECTED_UNLOCKED,
     &GRANTED_TWICE,
     &YOUNGER_WAITS,
+    &BELL_OF_BEGIN,
 ];

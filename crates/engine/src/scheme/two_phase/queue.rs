@@ -235,6 +235,15 @@ pub(super) fn lock<M: Machine>(
     lock_queued(waiters, word, id, mode, rules)
 }
 
+/// Shows whom a grant of this request, or a search that chooses it as the victim, wakes: the caller, which need not be the
+/// thread that began the transaction. Under the latch of the list, as the grant; and before the request shows its edges.
+fn show_bell<M: Machine>(waiters: &Waiters<M>, id: RequestId) {
+    if !M::fault(&faults::BELL_OF_BEGIN) {
+        let thread = &waiters.get(id.slot()).thread;
+        thread.store(u64::from(M::worker().0), Ordering::Relaxed);
+    }
+}
+
 /// As `lock`, where another holds the lock already.
 #[cold]
 fn lock_queued<M: Machine>(
@@ -274,6 +283,7 @@ fn lock_queued<M: Machine>(
     }
     ahead.extend(&queued[..behind]);
     debug_assert!(!ahead.is_empty(), "somebody is in the way");
+    show_bell(waiters, id);
     match rules.judge(waiters, own, &ahead) {
         Verdict::Abort => {
             list.unlatch();
@@ -304,6 +314,7 @@ pub(super) fn upgrade<M: Machine>(
         own.state.store(WRITES, Ordering::Relaxed);
         Answer::Granted
     } else {
+        show_bell(waiters, id);
         match rules.judge(waiters, own, &others) {
             Verdict::Abort => Answer::Denied,
             Verdict::Wait => {

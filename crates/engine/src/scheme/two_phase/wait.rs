@@ -127,7 +127,9 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
             self.timestamp = self.clock.draw(&cx.shared.timestamps, cx.heap);
             cx.clockwork.switch(part);
         }
-        waiter.thread.store(u64::from(M::worker().0), Ordering::Relaxed);
+        if M::fault(&faults::BELL_OF_BEGIN) {
+            waiter.thread.store(u64::from(M::worker().0), Ordering::Relaxed);
+        }
         // Release pairs with the acquires in `Node::is_active` and `deadlock::show`: a search that takes it for
         // active reads what it has published before.
         waiter.transaction.store(self.transaction, Ordering::Release);
