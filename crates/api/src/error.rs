@@ -285,6 +285,14 @@ pub struct PassedPosition {
     pub oldest: Position,
 }
 
+impl PassedPosition {
+    /// Changes after `position` are missing; from `oldest` on all are there.
+    #[must_use]
+    pub fn new(position: Position, oldest: Position) -> Self {
+        Self { position, oldest }
+    }
+}
+
 impl From<BadRow> for Error {
     fn from(bad: BadRow) -> Self {
         Self::BadRow(Box::new(bad))

@@ -37,7 +37,7 @@ pub struct Recovered {
 }
 
 /// The contents of a directory.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Contents {
     /// Its format version.
@@ -55,7 +55,7 @@ pub struct Contents {
 }
 
 /// One writer's log of one incarnation.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct LogContents {
     /// Which opening.
@@ -84,6 +84,14 @@ pub struct Checkpointed {
     pub bytes: u64,
     /// Files of logs and of older checkpoints that are gone, or room for new logs.
     pub released: usize,
+}
+
+impl Checkpointed {
+    /// A checkpoint that was made; nothing is gone for it yet.
+    #[must_use]
+    pub fn new(info: CheckpointInfo, rows: u64, bytes: u64) -> Self {
+        Self { info, rows, bytes, released: 0 }
+    }
 }
 
 /// The result of a copy.

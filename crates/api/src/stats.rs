@@ -67,7 +67,7 @@ impl Tally {
 }
 
 /// A worker that is in the middle of something others may wait for.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct Hold {
     /// Its slot.

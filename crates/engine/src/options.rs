@@ -21,6 +21,18 @@ pub enum Snapshots {
     Off,
 }
 
+impl Snapshots {
+    /// The name used in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Always => "always",
+            Self::OnDemand => "on-demand",
+            Self::Off => "off",
+        }
+    }
+}
+
 /// The most timestamps that a worker takes at a time.
 const TIMESTAMP_BATCH_MAX: u32 = 1 << 16;
 

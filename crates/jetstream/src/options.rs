@@ -40,3 +40,29 @@ impl Default for Options {
         }
     }
 }
+
+impl Options {
+    /// Sets [`Options::replicas`].
+    #[must_use]
+    pub fn replicas(self, replicas: usize) -> Self {
+        Self { replicas, ..self }
+    }
+
+    /// Sets [`Options::bytes_max`].
+    #[must_use]
+    pub fn bytes_max(self, bytes_max: u64) -> Self {
+        Self { bytes_max: Some(bytes_max), ..self }
+    }
+
+    /// Sets [`Options::deadline`].
+    #[must_use]
+    pub fn deadline(self, deadline: Duration) -> Self {
+        Self { deadline, ..self }
+    }
+
+    /// Sets [`Options::monitors`].
+    #[must_use]
+    pub fn monitors(self, monitors: Vec<String>) -> Self {
+        Self { monitors, ..self }
+    }
+}

@@ -65,7 +65,6 @@ pub struct Incarnation {
 
 /// A checkpoint that is complete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub struct CheckpointInfo {
     /// Its number.
     pub number: u32,

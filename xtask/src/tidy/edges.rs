@@ -171,9 +171,7 @@ fn complaint(edge: &Edge) -> Option<String> {
     let allowed = match (ours, for_tests) {
         (true, false) => listed(ROOMS).unwrap_or(false),
         // A crate that depends on itself tests its own features.
-        (true, true) => {
-            from == to || listed(ROOMS) == Some(true) || RIGS.contains(&to.as_str())
-        }
+        (true, true) => from == to || listed(ROOMS) == Some(true) || RIGS.contains(&to.as_str()),
         (false, false) => listed(FOREIGN).unwrap_or(true),
         (false, true) => true,
     };

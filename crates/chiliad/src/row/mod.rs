@@ -175,8 +175,8 @@ pub trait Row: Sized {
 #[cfg(test)]
 mod tests {
     use super::{Row, Stored, Text, Value};
-    use crate::key::{self, KeyPart};
-    use crate::{Error, Key, PartOf};
+    use crate::key;
+    use crate::{Error, Key, Part};
     use chiliad_api::row::{
         BadRow, RowFormat, Schema, SchemaColumn, ValueSource, read_key, write_key,
     };
@@ -362,7 +362,7 @@ mod tests {
     /// The key of a value, its order and what comes back, by its type and by its type as data.
     fn in_order<T>(values: &[T])
     where
-        T: Stored + KeyPart<Decoded = T> + PartOf<T> + PartialEq + Debug,
+        T: Stored + Part + PartialEq + Debug,
     {
         let key = |value: &T| {
             let mut key = Vec::new();
