@@ -155,8 +155,6 @@ pub(crate) static WAITS_STAY_SHORT: Fault = Fault {
     seeds: 200,
 };
 
-/// The planted bugs of clients.
-
 #[cfg(test)]
 mod tests {
     use super::{Backoff, WaitLimit};
