@@ -23,6 +23,7 @@ mod meld;
 mod recover;
 mod runs;
 mod schemes;
+mod serve;
 mod settings;
 mod soak;
 mod soak_servers;
@@ -64,6 +65,7 @@ fn run(words: &[String]) -> Result<(), Stop> {
         Command::Schemes(flags) => schemes::run(&flags),
         Command::Machines(flags) => machines::run(&flags),
         Command::Recover(flags) => recover::run(&flags),
+        Command::Serve(flags) => serve::run(&flags),
         Command::Inspect(flags) => inspect::run(&flags),
         Command::Backup(flags) | Command::Restore(flags) => copy::run(&flags),
         Command::Crash(flags) => crash::run(&flags),

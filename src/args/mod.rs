@@ -9,6 +9,7 @@ mod loads;
 mod machines;
 mod run;
 mod scope;
+mod serve;
 mod soak;
 mod tasks;
 mod workloads;
@@ -20,6 +21,7 @@ pub use hyder::{LogFlags, MeldFlags};
 pub use machines::{CalibrateChildFlags, MachinesCommand, MachinesFlags};
 pub use run::{DrawnFlags, MachineFlags, Memory, NativeFlags, OutputFlags, RunFlags, Schedule};
 pub use scope::{Scope, WorkloadFlags};
+pub use serve::ServeFlags;
 pub use soak::SoakFlags;
 pub use tasks::TaskFlags;
 pub use workloads::{
@@ -69,6 +71,8 @@ pub enum Command {
     Machines(MachinesFlags),
     /// Say what a data directory holds and whether it is sound, by reading all of it. Changes nothing.
     Recover(RecoverFlags),
+    /// Serve a database to PostgreSQL clients, until a signal ends it.
+    Serve(ServeFlags),
     /// List the tables of a data directory with their columns, or write the rows of one. Changes nothing.
     Inspect(InspectFlags),
     /// Copy a data directory that nobody has open, checking all of it, to an empty or missing one.

@@ -7,7 +7,7 @@ use crate::{Error, Result, RunOptions};
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
 
 /// The result of a transaction that has committed and may not be durable yet: what
@@ -63,6 +63,45 @@ impl<T> Pending<T> {
     /// had by [`wait`](Pending::wait) all the same.)
     pub fn is_durable(&self) -> Result<bool> {
         match self.acks.as_ref().map(|acks| acks.look(self.epoch)) {
+            None => Ok(true),
+            Some(None) => Ok(false),
+            Some(Some(over)) => over.map(|()| true),
+        }
+    }
+
+    /// Asks that the transaction's epoch end now rather than in its time, and returns at once. Transactions of the same
+    /// epoch become durable with it.
+    ///
+    /// ```
+    /// use chiliad::{Database, Durability, Options, Table};
+    /// use std::time::{Duration, Instant};
+    /// # let path = std::env::temp_dir().join(format!("chiliad-doc-hurry-{}", std::process::id()));
+    /// # let _ = std::fs::remove_dir_all(&path);
+    /// let options = Options::default().durability(Durability::Epoch).epoch(Duration::from_secs(10));
+    /// let db = Database::open_with(&path, options)?;
+    /// let hits: Table<u64, u64> = db.create_table("hits")?;
+    /// let start = Instant::now();
+    /// let pending = db.submit(|tx| tx.put(&hits, &7, &1))?;
+    /// pending.hurry();
+    /// pending.wait()?;
+    /// assert!(start.elapsed() < Duration::from_secs(10));
+    /// # drop(db);
+    /// # std::fs::remove_dir_all(&path).unwrap();
+    /// # Ok::<(), chiliad::Error>(())
+    /// ```
+    pub fn hurry(&self) {
+        if let Some(acks) = &self.acks {
+            acks.hurry(self.epoch);
+        }
+    }
+
+    /// As [`Pending::is_durable`], and `waker` is woken when the answer may be another one: for a loop that holds many of
+    /// them. Transactions of one epoch become durable together, so one call for each epoch is enough.
+    ///
+    /// # Errors
+    /// As for [`Pending::is_durable`].
+    pub fn wake_when_durable(&self, waker: &Waker) -> Result<bool> {
+        match self.acks.as_ref().map(|acks| acks.poll(self.epoch, waker)) {
             None => Ok(true),
             Some(None) => Ok(false),
             Some(Some(over)) => over.map(|()| true),

@@ -175,6 +175,15 @@ impl Database {
         by_name(&self.declared(), name).map(|(id, spec)| (id, spec.clone()))
     }
 
+    /// The position of an index of a table, by which [`Transaction::scan_index`](crate::raw::Transaction::scan_index)
+    /// knows it. It stays the same while others come and go.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTable`]; [`Error::UnknownIndex`].
+    pub fn index_position_raw(&self, table: TableId, index: &str) -> Result<usize> {
+        self.shared.engine.position_of_index(table, index)
+    }
+
     /// Drops a table and its secondary indexes. Handles of it are no longer good, even if a table of
     /// the same name is created later. Transactions that have begun may finish with it.
     ///

@@ -39,6 +39,8 @@ const ROOMS: &[(&str, &[&str])] = &[
             "chiliad-jetstream",
         ],
     ),
+    ("chiliad-sql", &["chiliad-api", "chiliad-row"]),
+    ("chiliad-server", &["chiliad-machine", "chiliad-sql", "chiliad"]),
     ("chiliad-workload", &["chiliad-machine", "chiliad-api", "chiliad-swarm"]),
     (
         "chiliad-driver",
@@ -101,6 +103,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "chiliad-rig",
             "chiliad-checker",
             "chiliad",
+            "chiliad-server",
         ],
     ),
     ("xtask", &[]),

@@ -1,5 +1,6 @@
 //! Releases of an application on one database: migrations, each made once.
 
+mod raw_changes;
 mod rewrite;
 mod table_changes;
 

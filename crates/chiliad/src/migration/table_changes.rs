@@ -21,8 +21,8 @@ use crate::{Error, Key, Result, Row, Table, declare};
 /// [`Database::change_tables`]: crate::Database::change_tables
 /// [`Migration`]: crate::Migration
 pub struct TableChanges<'a> {
-    engine: &'a Engine,
-    made: Vec<TableChange>,
+    pub(super) engine: &'a Engine,
+    pub(super) made: Vec<TableChange>,
 }
 
 impl<'a> TableChanges<'a> {
@@ -64,7 +64,7 @@ impl<'a> TableChanges<'a> {
         self.engine.is_hidden(id) && !self.made.contains(&TableChange::Show(id))
     }
 
-    fn find(&self, name: &str) -> Result<(TableId, TableSpec)> {
+    pub(super) fn find(&self, name: &str) -> Result<(TableId, TableSpec)> {
         let mut tables = self.shown()?.into_iter();
         tables.find(|(_, spec)| spec.name == name).ok_or_else(|| Error::UnknownTable(name.into()))
     }

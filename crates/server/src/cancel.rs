@@ -1,0 +1,117 @@
+//! Cancelling statements from other connections, by a number and a key that only the session's client was told.
+
+use crate::auth::random;
+use chiliad::Cancel;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The sessions of a server, by the numbers that their clients know.
+#[derive(Default)]
+pub(crate) struct Sessions {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    last: u32,
+    sessions: HashMap<u32, Entry>,
+}
+
+struct Entry {
+    key: u32,
+    running: Arc<Running>,
+}
+
+/// What a session is running.
+#[derive(Default)]
+pub(crate) struct Running(Mutex<Option<Cancel>>);
+
+impl Running {
+    /// A statement begins: it ends when the handle is told.
+    pub fn begin(&self, cancel: &Cancel) {
+        *lock(&self.0) = Some(cancel.clone());
+    }
+
+    /// It has ended.
+    pub fn end(&self) {
+        *lock(&self.0) = None;
+    }
+}
+
+/// A session's place among the others, until it is dropped.
+pub(crate) struct Place {
+    sessions: Arc<Sessions>,
+    pub id: u32,
+    pub key: u32,
+    pub running: Arc<Running>,
+}
+
+impl Sessions {
+    /// Takes a place for one more session; `None` when there are `most`.
+    pub fn enter(self: &Arc<Self>, most: usize) -> Option<Place> {
+        let mut inner = lock(&self.inner);
+        if inner.sessions.len() >= most {
+            return None;
+        }
+        let id = loop {
+            inner.last = inner.last.wrapping_add(1) & 0x7fff_ffff;
+            if inner.last != 0 && !inner.sessions.contains_key(&inner.last) {
+                break inner.last;
+            }
+        };
+        let key = u32::from_be_bytes(random());
+        let running = Arc::<Running>::default();
+        inner.sessions.insert(id, Entry { key, running: Arc::clone(&running) });
+        drop(inner);
+        Some(Place { sessions: Arc::clone(self), id, key, running })
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        lock(&self.inner).sessions.len()
+    }
+
+    /// Cancels what a session runs. A wrong number or key does nothing, and nobody is told.
+    pub fn cancel(&self, id: u32, key: &[u8]) {
+        let inner = lock(&self.inner);
+        let Some(entry) = inner.sessions.get(&id) else { return };
+        if key != entry.key.to_be_bytes() {
+            return;
+        }
+        if let Some(cancel) = &*lock(&entry.running.0) {
+            cancel.cancel();
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        lock(&self.sessions.inner).sessions.remove(&self.id);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_right_key_cancels() {
+        let sessions = Arc::<Sessions>::default();
+        let place = sessions.enter(1).unwrap();
+        assert!(sessions.enter(1).is_none());
+        let cancel = Cancel::new();
+        place.running.begin(&cancel);
+        sessions.cancel(place.id, &(!place.key).to_be_bytes());
+        sessions.cancel(place.id + 1, &place.key.to_be_bytes());
+        sessions.cancel(place.id, &[]);
+        assert!(!cancel.is_canceled());
+        sessions.cancel(place.id, &place.key.to_be_bytes());
+        assert!(cancel.is_canceled());
+        drop(place);
+        assert_eq!(sessions.count(), 0);
+    }
+}

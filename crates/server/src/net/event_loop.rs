@@ -1,0 +1,453 @@
+//! The loop of a thread that serves connections.
+//!
+//! Its members (fibers, see [`chiliad_machine::interleave_idle`]) run what is ready, one connection each at a time. A member whose
+//! statement waits, for a lock or for memory, keeps its connection; others go on, so a statement that waits holds up
+//! nobody, and whoever holds a lock can be heard. When no member can run, the thread sleeps in the poll of its sockets.
+//!
+//! ```text
+//! poll --> ready connections --> a member: read, run, write --> waits for its client: poll
+//!  ^                                     |
+//!  +--- durable epochs, jobs, mail       +--> waits in a statement: another member takes the next connection
+//! ```
+
+use super::channel::Channel;
+use super::connection::{After, Connection};
+use super::listener::Listener;
+use super::mailbox::{Mail, Mailbox};
+use crate::shared::Shared;
+use chiliad_machine::{Idle, Interleaved, MEMBERS_MAX, Machine, WorkerId, interleave_idle};
+use mio::{Events, Poll, Token};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+/// The token of the waker; listeners and connections have those from the next one on.
+const WAKER: Token = Token(0);
+/// Tokens of listeners.
+const LISTENERS: usize = 64;
+const FIRST_CONNECTION: usize = 1 + LISTENERS;
+
+/// How often connections that take too long are looked for.
+const ROUND: Duration = Duration::from_secs(1);
+/// How often a member looks at the sockets while others wait awake.
+const LOOK: Duration = Duration::from_micros(500);
+/// How long the thread looks for something to do before it sleeps: to wake a core takes longer than most statements.
+const SPIN: Duration = Duration::from_micros(50);
+
+/// The loop of one thread.
+pub(crate) struct EventLoop {
+    server: Arc<Shared>,
+    mailbox: Arc<Mailbox>,
+    waker: Waker,
+    /// The mailboxes of all threads, for the one that accepts.
+    all: Vec<Arc<Mailbox>>,
+    listeners: RefCell<Vec<Listener>>,
+    poll: RefCell<Poll>,
+    events: RefCell<Events>,
+    slots: RefCell<Vec<Option<Rc<Slot>>>>,
+    free: RefCell<Vec<usize>>,
+    /// Connections that have something to do.
+    ready: RefCell<VecDeque<usize>>,
+    /// Members with nothing to do.
+    resting: RefCell<Vec<WorkerId>>,
+    /// Members in a connection's turn.
+    busy: Cell<usize>,
+    /// A member looks at the sockets now and then, since others may wait awake.
+    looks: Cell<bool>,
+    /// Connections that wait for a commit to become durable.
+    gated: RefCell<Vec<usize>>,
+    /// The newest epoch that the thread is woken for, and that was asked to end.
+    awaited: Cell<u64>,
+    hurried: Cell<u64>,
+    /// When the next look for connections that take too long is due.
+    next_round: Cell<Instant>,
+    /// Since when the server goes down.
+    draining: Cell<Option<Instant>>,
+    over: Cell<bool>,
+}
+
+/// A connection's place in a loop.
+struct Slot {
+    connection: RefCell<Connection>,
+    /// The number of its session, once it has logged in.
+    id: Cell<Option<u32>>,
+    /// It is among those that are ready.
+    queued: Cell<bool>,
+    /// A member is in its turn.
+    running: Cell<bool>,
+    /// What the system has told meanwhile.
+    readable: Cell<bool>,
+    writable: Cell<bool>,
+    hung_up: Cell<bool>,
+    /// The result of a job that came meanwhile.
+    job: RefCell<Option<crate::jobs::JobResult>>,
+}
+
+impl EventLoop {
+    /// A loop and its mailbox.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn new(server: Arc<Shared>) -> io::Result<Self> {
+        let poll = Poll::new()?;
+        let mailbox = Mailbox::new(mio::Waker::new(poll.registry(), WAKER)?);
+        Ok(Self {
+            server,
+            waker: mailbox.as_waker(),
+            mailbox,
+            all: Vec::new(),
+            listeners: RefCell::default(),
+            poll: RefCell::new(poll),
+            events: RefCell::new(Events::with_capacity(256)),
+            slots: RefCell::default(),
+            free: RefCell::default(),
+            ready: RefCell::default(),
+            resting: RefCell::default(),
+            busy: Cell::new(0),
+            looks: Cell::new(false),
+            gated: RefCell::default(),
+            awaited: Cell::new(0),
+            hurried: Cell::new(0),
+            next_round: Cell::new(Instant::now()),
+            draining: Cell::new(None),
+            over: Cell::new(false),
+        })
+    }
+
+    pub fn mailbox(&self) -> Arc<Mailbox> {
+        Arc::clone(&self.mailbox)
+    }
+
+    /// This loop accepts connections, for all of these.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn accept_for(
+        &mut self,
+        all: Vec<Arc<Mailbox>>,
+        mut listeners: Vec<Listener>,
+    ) -> io::Result<()> {
+        debug_assert!(listeners.len() <= LISTENERS, "each has a token");
+        for (at, listener) in listeners.iter_mut().enumerate() {
+            listener.register(self.poll.borrow().registry(), Token(1 + at))?;
+        }
+        (self.all, self.listeners) = (all, RefCell::new(listeners));
+        Ok(())
+    }
+
+    /// Serves until the server has gone down.
+    ///
+    /// # Errors
+    /// The system has no room for the members' stacks.
+    pub fn run(self) -> Result<(), chiliad_machine::NoRoom> {
+        interleave_idle(MEMBERS_MAX, &self, |_| self.member()).map(|_| ())
+    }
+
+    fn member(&self) {
+        while !self.over.get() {
+            let next = self.ready.borrow_mut().pop_front();
+            match next {
+                Some(at) => self.serve(at),
+                None => self.rest(),
+            }
+        }
+        // The next one sees it, too.
+        self.wake_member();
+    }
+
+    /// Waits until there is something to do.
+    fn rest(&self) {
+        if MEMBERS_MAX == 1 {
+            return self.sleep(None);
+        }
+        self.resting.borrow_mut().push(Interleaved::worker());
+        if self.busy.get() == 0 || self.looks.replace(true) {
+            Interleaved::park();
+        } else {
+            // One that waits awake leaves the thread no time to sleep in the poll.
+            _ = Interleaved::park_until(Interleaved::now() + ticks(LOOK));
+            self.looks.set(false);
+            self.look(Some(Duration::ZERO));
+        }
+        let me = Interleaved::worker();
+        self.resting.borrow_mut().retain(|it| *it != me);
+    }
+
+    fn wake_member(&self) {
+        if let Some(member) = self.resting.borrow_mut().pop() {
+            Interleaved::unpark(member);
+        }
+    }
+
+    /// One turn of a connection.
+    fn serve(&self, at: usize) {
+        let slot = self.slots.borrow().get(at).cloned().flatten();
+        let Some(slot) = slot else { return };
+        slot.queued.set(false);
+        if slot.running.replace(true) {
+            // Told again while it runs: it looks once more afterwards.
+            return;
+        }
+        self.busy.set(self.busy.get() + 1);
+        let (after, again) = {
+            let mut connection = slot.connection.borrow_mut();
+            connection.told(slot.readable.take(), slot.writable.take(), slot.hung_up.get());
+            if let Some(result) = slot.job.take() {
+                connection.job_done(result);
+            }
+            let after = connection.serve();
+            slot.id.set(connection.id());
+            (after, self.await_commit(at, &mut connection))
+        };
+        self.busy.set(self.busy.get() - 1);
+        slot.running.set(false);
+        match after {
+            After::Over => self.remove(at),
+            After::Yields => self.enqueue(at, &slot),
+            After::Waits => {
+                let told = slot.readable.get() || slot.writable.get();
+                if again || told || slot.job.borrow().is_some() {
+                    self.enqueue(at, &slot);
+                }
+            }
+        }
+    }
+
+    fn enqueue(&self, at: usize, slot: &Slot) {
+        if !slot.queued.replace(true) {
+            self.ready.borrow_mut().push_back(at);
+        }
+    }
+
+    /// Has the thread woken when the commit is durable that a connection waits for: once for each epoch. Whether it is
+    /// by now.
+    fn await_commit(&self, at: usize, connection: &mut Connection) -> bool {
+        let Some(pending) = connection.gate() else { return false };
+        let mut gated = self.gated.borrow_mut();
+        if !gated.contains(&at) {
+            gated.push(at);
+        }
+        if pending.epoch() > self.awaited.get() {
+            self.awaited.set(pending.epoch());
+            return !matches!(pending.wake_when_durable(&self.waker), Ok(false));
+        }
+        // The waker of its epoch may have been called before.
+        !matches!(pending.is_durable(), Ok(false))
+    }
+
+    fn remove(&self, at: usize) {
+        let slot = self.slots.borrow_mut().get_mut(at).and_then(Option::take);
+        if let Some(slot) = slot {
+            slot.connection.borrow_mut().deregister(self.poll.borrow().registry());
+            self.free.borrow_mut().push(at);
+            self.mailbox.remove_connection();
+        }
+        self.gated.borrow_mut().retain(|it| *it != at);
+    }
+
+    fn add(&self, stream: super::stream::Stream, origin: crate::session::Origin) {
+        let mut connection =
+            Connection::new(Arc::clone(&self.server), Channel::new(stream), origin);
+        let at = self.free.borrow_mut().pop().unwrap_or_else(|| {
+            self.slots.borrow_mut().push(None);
+            self.slots.borrow().len() - 1
+        });
+        let token = Token(FIRST_CONNECTION + at);
+        if connection.register(self.poll.borrow().registry(), token).is_err() {
+            // The system has no room for it: its client sees it closed.
+            self.free.borrow_mut().push(at);
+            self.mailbox.remove_connection();
+            return;
+        }
+        let slot = Rc::new(Slot {
+            connection: RefCell::new(connection),
+            id: Cell::new(None),
+            queued: Cell::new(false),
+            running: Cell::new(false),
+            readable: Cell::new(true),
+            writable: Cell::new(true),
+            hung_up: Cell::new(false),
+            job: RefCell::default(),
+        });
+        self.slots.borrow_mut()[at] = Some(Rc::clone(&slot));
+        self.enqueue(at, &slot);
+    }
+
+    /// Looks at sockets, mail and commits, for at most this long.
+    fn look(&self, at_most: Option<Duration>) {
+        let polled = self.poll.borrow_mut().poll(&mut self.events.borrow_mut(), at_most);
+        if polled.is_err() {
+            // Interrupted by a signal.
+            return;
+        }
+        let mut accepts = false;
+        let mut mail = false;
+        for event in &*self.events.borrow() {
+            match event.token() {
+                WAKER => mail = true,
+                Token(listener) if listener < FIRST_CONNECTION => accepts = true,
+                Token(token) => {
+                    let at = token - FIRST_CONNECTION;
+                    if let Some(Some(slot)) = self.slots.borrow().get(at) {
+                        slot.readable.set(slot.readable.get() | event.is_readable());
+                        slot.writable.set(slot.writable.get() | event.is_writable());
+                        slot.hung_up.set(slot.hung_up.get() | event.is_read_closed());
+                        if !slot.running.get() {
+                            self.enqueue(at, slot);
+                        }
+                    }
+                }
+            }
+        }
+        if accepts {
+            self.accept();
+        }
+        if mail {
+            self.take_mail();
+            self.look_at_commits();
+        }
+        self.look_at_times();
+    }
+
+    fn accept(&self) {
+        for listener in &*self.listeners.borrow() {
+            // Until the system has no more; also where it cannot give one now.
+            while let Ok((stream, origin)) = listener.accept() {
+                let Some(fewest) = self.all.iter().min_by_key(|it| it.connections()) else {
+                    return;
+                };
+                fewest.add_connection();
+                match Arc::ptr_eq(fewest, &self.mailbox) {
+                    true => self.add(stream, origin),
+                    false => fewest.send(Mail::Connection(stream, origin)),
+                }
+            }
+        }
+    }
+
+    fn take_mail(&self) {
+        for mail in self.mailbox.take() {
+            match mail {
+                Mail::Connection(stream, origin) => self.add(stream, origin),
+                Mail::JobDone(id, result) => {
+                    let slots = self.slots.borrow();
+                    let mut slots = slots.iter().enumerate();
+                    let of = |slot: &Rc<Slot>| slot.id.get() == Some(id);
+                    let found =
+                        slots.find_map(|(at, slot)| Some((at, slot.as_ref().filter(|it| of(it))?)));
+                    if let Some((at, slot)) = found {
+                        *slot.job.borrow_mut() = Some(result);
+                        self.enqueue(at, slot);
+                    }
+                }
+                Mail::Drain => {
+                    self.draining.set(self.draining.get().or_else(|| Some(Instant::now())));
+                    self.listeners.borrow_mut().clear();
+                    self.next_round.set(Instant::now());
+                }
+            }
+        }
+    }
+
+    /// Gives connections a turn whose commits are durable by now.
+    fn look_at_commits(&self) {
+        let slots = self.slots.borrow();
+        self.gated.borrow_mut().retain(|&at| {
+            let Some(Some(slot)) = slots.get(at) else { return false };
+            let Ok(mut connection) = slot.connection.try_borrow_mut() else { return true };
+            let Some(pending) = connection.gate() else { return false };
+            let waits = matches!(pending.is_durable(), Ok(false));
+            if !waits {
+                self.enqueue(at, slot);
+            }
+            waits
+        });
+    }
+
+    /// Once in a while: ends connections that take too long, and those that may go while the server goes down.
+    fn look_at_times(&self) {
+        let now = Instant::now();
+        if now < self.next_round.get() {
+            return;
+        }
+        // Those that the system had no room for are accepted now, perhaps.
+        self.accept();
+        let round = if self.draining.get().is_some() { Duration::from_millis(20) } else { ROUND };
+        self.next_round.set(now + round);
+        let slots = self.slots.borrow().clone();
+        let mut left = 0;
+        for (at, slot) in slots.iter().enumerate() {
+            let Some(slot) = slot else { continue };
+            left += 1;
+            let Ok(mut connection) = slot.connection.try_borrow_mut() else { continue };
+            let waited = self.draining.get().map(|since| now.duration_since(since));
+            if waited.is_some_and(|waited| connection.may_be_cut(waited)) {
+                drop(connection);
+                self.remove(at);
+                continue;
+            }
+            let ends = connection.end_if_overdue(now);
+            if ends | waited.is_some_and(|waited| connection.drain(waited)) {
+                self.enqueue(at, slot);
+            }
+        }
+        if self.draining.get().is_some() && left == 0 {
+            self.over.set(true);
+        }
+    }
+
+    /// Asks that the epochs end that connections wait for.
+    fn hurry(&self) {
+        if self.awaited.get() <= self.hurried.get() {
+            return;
+        }
+        let slots = self.slots.borrow();
+        for &at in &*self.gated.borrow() {
+            let Some(Some(slot)) = slots.get(at) else { continue };
+            let Ok(mut connection) = slot.connection.try_borrow_mut() else { continue };
+            if let Some(pending) = connection.gate().filter(|it| it.epoch() > self.hurried.get()) {
+                self.hurried.set(pending.epoch());
+                pending.hurry();
+            }
+        }
+    }
+
+    /// Whether a member has something to do.
+    fn has_work(&self) -> bool {
+        !self.ready.borrow().is_empty() || self.over.get()
+    }
+}
+
+/// A duration in ticks of the machine.
+fn ticks(duration: Duration) -> u64 {
+    let ticks = duration.as_nanos() * u128::from(Interleaved::ticks_per_second()) / 1_000_000_000;
+    u64::try_from(ticks).unwrap_or(u64::MAX)
+}
+
+impl Idle for EventLoop {
+    fn sleep(&self, at_most: Option<Duration>) {
+        if !self.has_work() {
+            // Commits of one round share a write to the disk.
+            self.hurry();
+            let begun = Instant::now();
+            while !self.has_work() && begun.elapsed() < SPIN {
+                self.look(Some(Duration::ZERO));
+            }
+        }
+        if !self.has_work() {
+            let round = self.next_round.get().saturating_duration_since(Instant::now());
+            self.look(Some(at_most.map_or(round, |most| most.min(round))));
+        }
+        if self.has_work() {
+            self.wake_member();
+        }
+    }
+
+    fn waker(&self) -> Waker {
+        self.waker.clone()
+    }
+}

@@ -1,0 +1,74 @@
+//! What other threads tell a thread that serves connections.
+
+use super::stream::Stream;
+use crate::jobs::JobResult;
+use crate::session::Origin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Wake, Waker};
+
+/// Something that a thread is told.
+pub(crate) enum Mail {
+    /// A connection is its own from now on.
+    Connection(Stream, Origin),
+    /// The job of a session is done.
+    JobDone(u32, JobResult),
+    /// The server goes down.
+    Drain,
+}
+
+/// Where a thread finds its mail.
+pub(crate) struct Mailbox {
+    mail: Mutex<Vec<Mail>>,
+    /// Wakes it from the poll of its sockets.
+    waker: mio::Waker,
+    /// Connections that it has, or that are on their way to it.
+    connections: AtomicUsize,
+}
+
+impl Mailbox {
+    pub fn new(waker: mio::Waker) -> Arc<Self> {
+        Arc::new(Self { mail: Mutex::default(), waker, connections: AtomicUsize::new(0) })
+    }
+
+    /// Leaves mail.
+    pub fn send(self: &Arc<Self>, mail: Mail) {
+        self.mail.lock().unwrap_or_else(PoisonError::into_inner).push(mail);
+        self.wake_by_ref();
+    }
+
+    /// Takes all mail.
+    pub fn take(&self) -> Vec<Mail> {
+        std::mem::take(&mut *self.mail.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What wakes the thread.
+    pub fn as_waker(self: &Arc<Self>) -> Waker {
+        Waker::from(Arc::clone(self))
+    }
+
+    /// One connection more. Relaxed, in all three: nothing but the number is meant.
+    pub fn add_connection(&self) {
+        self.connections.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// One less.
+    pub fn remove_connection(&self) {
+        self.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
+    }
+}
+
+impl Wake for Mailbox {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        // It fails where the system has no room for one more wake-up: then there are many that have not been seen yet.
+        _ = self.waker.wake();
+    }
+}

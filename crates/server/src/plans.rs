@@ -1,0 +1,152 @@
+//! Prepared statements that all sessions share, by their text and the types that the client has declared.
+
+use crate::catalog::Catalog;
+use crate::lift::{Lifted, Literal, lift};
+use chiliad_sql::{Kind, OwnedDatum, Prepared, SqlError, Statement, Type, codec, parse, prepare};
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Parts of the cache, each with a lock of its own.
+const SHARDS: usize = 16;
+/// Plans of one part at most; then it begins anew.
+const SHARD_PLANS_MAX: usize = 512;
+/// Longer texts are not kept.
+const TEXT_BYTES_MAX: usize = 16 << 10;
+
+/// A statement that was prepared for one version of the catalog. `None`: the text has no statement.
+pub(crate) struct Plan {
+    /// To be prepared again for another version.
+    statement: Statement,
+    declared: Vec<Option<Type>>,
+    pub prepared: Prepared,
+}
+
+/// The plans of a server.
+#[derive(Default)]
+pub(crate) struct Plans {
+    hasher: RandomState,
+    shards: [Mutex<HashMap<Key, Arc<Plan>>>; SHARDS],
+}
+
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    text: Box<str>,
+    declared: Vec<Option<Type>>,
+}
+
+impl Plan {
+    fn new(
+        catalog: &Catalog,
+        statement: Statement,
+        declared: Vec<Option<Type>>,
+    ) -> Result<Self, SqlError> {
+        let prepared = match prepare(&statement, &catalog.view(), &declared) {
+            // A table that the application has made since, perhaps.
+            Err(error) if is_of_catalog(&error) => {
+                catalog.renew()?;
+                prepare(&statement, &catalog.view(), &declared)?
+            }
+            prepared => prepared?,
+        };
+        Ok(Self { statement, declared, prepared })
+    }
+
+    /// Of one statement of a string.
+    pub fn of_statement(catalog: &Catalog, statement: &Statement) -> Result<Arc<Self>, SqlError> {
+        Self::new(catalog, statement.clone(), Vec::new()).map(Arc::new)
+    }
+
+    /// Whether it holds for the newest version of the catalog.
+    pub fn is_current(&self, catalog: &Catalog) -> bool {
+        // What names no table is never out of date, but that is not told apart.
+        self.prepared.catalog_version() == catalog.version()
+    }
+
+    /// This plan, for the newest version of the catalog.
+    pub fn renewed(self: &Arc<Self>, catalog: &Catalog) -> Result<Arc<Self>, SqlError> {
+        if self.is_current(catalog) {
+            return Ok(Arc::clone(self));
+        }
+        // The client has been told of these types.
+        let declared = match self.prepared.parameters() {
+            [] => self.declared.clone(),
+            told => told.iter().map(|of| Some(*of)).collect(),
+        };
+        Self::new(catalog, self.statement.clone(), declared).map(Arc::new)
+    }
+
+    /// Whether a transaction that has failed may run it.
+    pub fn ends_transaction(&self) -> bool {
+        matches!(self.prepared.kind(), Kind::Transaction(control) if control.ends_failed())
+    }
+}
+
+/// Of [`chiliad_sql::TransactionControl`]: which of them a failed transaction obeys.
+pub(crate) trait EndsFailed {
+    fn ends_failed(&self) -> bool;
+}
+
+impl EndsFailed for chiliad_sql::TransactionControl {
+    fn ends_failed(&self) -> bool {
+        matches!(self, Self::Commit { .. } | Self::Rollback { .. } | Self::RollbackTo(_))
+    }
+}
+
+/// Whether an error may be gone when the catalog is read anew.
+fn is_of_catalog(error: &SqlError) -> bool {
+    matches!(error.sqlstate, "42P01" | "42703" | "42704")
+}
+
+impl Plans {
+    /// The plan of a string of one statement whose literals are parameters, and their values; `None` for a string that is to
+    /// be taken as it is.
+    pub fn of_string(&self, catalog: &Catalog, text: &str) -> Option<(Arc<Plan>, Vec<OwnedDatum>)> {
+        let Lifted { text, types, literals } = lift(text)?;
+        // What is wrong with it is told of the text that the client has sent, with positions in that.
+        let plan = self.get(catalog, &text, &types).ok()??;
+        let types = plan.prepared.parameters();
+        if types.len() != literals.len() {
+            return None;
+        }
+        let value = |(literal, of): (Literal, &Type)| match literal {
+            Literal::Value(value) => Some(value),
+            Literal::Text(text) => codec::from_text(*of, &text).ok(),
+        };
+        let values = literals.into_iter().zip(types).map(value).collect::<Option<_>>()?;
+        Some((plan, values))
+    }
+
+    /// The plan of a text of one statement; `None` for a text without one.
+    ///
+    /// # Errors
+    /// Those of parsing and preparing; 42601 for a text of several statements.
+    pub fn get(
+        &self,
+        catalog: &Catalog,
+        text: &str,
+        declared: &[Option<Type>],
+    ) -> Result<Option<Arc<Plan>>, SqlError> {
+        let key = Key { text: text.into(), declared: declared.to_vec() };
+        let shard = &self.shards[self.hasher.hash_one(&key) as usize % SHARDS];
+        let lock = || shard.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(plan) = lock().get(&key).filter(|plan| plan.is_current(catalog)) {
+            return Ok(Some(Arc::clone(plan)));
+        }
+        let mut statements = parse(text)?;
+        let Some(statement) = statements.pop() else { return Ok(None) };
+        if !statements.is_empty() {
+            let message = "cannot insert multiple commands into a prepared statement";
+            return Err(SqlError::syntax_error(message));
+        }
+        let plan = Arc::new(Plan::new(catalog, statement, declared.to_vec())?);
+        if text.len() <= TEXT_BYTES_MAX {
+            let mut plans = lock();
+            if plans.len() >= SHARD_PLANS_MAX {
+                plans.clear();
+            }
+            plans.insert(key, Arc::clone(&plan));
+        }
+        Ok(Some(plan))
+    }
+}

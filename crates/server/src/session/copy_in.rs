@@ -1,0 +1,159 @@
+//! COPY from the client: rows come in messages of their own, until it says that there are no more.
+
+use super::dialog::{Dialog, Step};
+use super::environment::Environment;
+use super::extended::utf8;
+use super::run::Ran;
+use super::transaction::Limits;
+use crate::copy::{Decoder, Fields};
+use crate::plans::Plan;
+use crate::wire::{Message, Writer};
+use chiliad_sql::{Copy, CopyFormat, Datum, OutputColumn, SqlError, codec, execute};
+use std::sync::Arc;
+
+/// The longest row.
+const ROW_BYTES_MAX: usize = 16 << 20;
+
+/// A COPY in progress.
+pub(super) struct CopyIn {
+    plan: Arc<Plan>,
+    decoder: Decoder,
+    table: String,
+    binary: bool,
+    rows: u64,
+}
+
+impl CopyIn {
+    /// Tells in which row an error has come up.
+    fn place(&self, error: SqlError) -> SqlError {
+        let place = format!("COPY {}, line {}", self.table, self.decoder.line);
+        match error.detail {
+            Some(_) => error,
+            None => error.with_detail(place),
+        }
+    }
+}
+
+impl Dialog {
+    pub(super) fn begin_copy_in(&mut self, plan: &Arc<Plan>, copy: &Copy) -> Result<Ran, SqlError> {
+        let binary = copy.format == CopyFormat::Binary;
+        let columns = plan.prepared.columns().len();
+        self.output.copy_response(b'G', binary, columns);
+        self.output.release();
+        self.not_again();
+        self.copy = Some(CopyIn {
+            plan: Arc::clone(plan),
+            decoder: Decoder::new(copy.format.clone()),
+            table: copy.table.clone(),
+            binary,
+            rows: 0,
+        });
+        Ok(Ran::Suspended)
+    }
+
+    /// A message while rows are expected.
+    pub(super) fn copy_step(&mut self, message: Message<'_>) -> Step {
+        let done = match message {
+            Message::CopyData(bytes) => self.copy_data(bytes, false),
+            Message::CopyDone => {
+                let done = self.copy_data(&[], true);
+                return match done.and_then(|()| self.end_copy()) {
+                    Ok(step) => step,
+                    Err(error) => self.fail_copy(error),
+                };
+            }
+            Message::CopyFail(why) => {
+                let message = format!("COPY from stdin failed: {why}");
+                Err(SqlError::query_canceled(message))
+            }
+            // As PostgreSQL does, for clients that send them.
+            Message::Flush | Message::Sync => return Step::Next,
+            Message::Terminate => return Step::End,
+            _ => {
+                let message = "unexpected message during COPY from stdin";
+                Err(SqlError::protocol_violation(message))
+            }
+        };
+        match done {
+            Ok(()) => Step::Next,
+            Err(error) => self.fail_copy(error),
+        }
+    }
+
+    /// Inserts the rows that are complete. `last`: no more bytes come.
+    fn copy_data(&mut self, bytes: &[u8], last: bool) -> Result<(), SqlError> {
+        let timeout = self.timeout();
+        let Self { copy, tx, settings, server, cancel, user, database, .. } = self;
+        let Some(copy) = copy else { return Ok(()) };
+        copy.decoder.push(bytes);
+        let mut environment = Environment {
+            catalog: &server.catalog,
+            settings,
+            cancel,
+            user,
+            database,
+            transaction_time: tx.began,
+            statement_time: self.statement_time,
+        };
+        let open = tx.part(server.catalog.database(), &Limits { timeout, cancel })?;
+        let plan = Arc::clone(&copy.plan);
+        let columns = plan.prepared.columns();
+        let binary = copy.binary;
+        let CopyIn { decoder, rows, .. } = copy;
+        let done: Result<(), SqlError> = open.with(|tx| {
+            while let Some(fields) = decoder.next(last)? {
+                let values = values(fields, columns, binary)?;
+                let mut nothing = |_: &[Datum<'_>]| Ok(());
+                execute(&plan.prepared, &values, tx.raw(), &mut environment, &mut nothing)?;
+                *rows += 1;
+            }
+            Ok(())
+        });
+        done.map_err(|error| copy.place(error))?;
+        if copy.decoder.waiting() > ROW_BYTES_MAX {
+            let message = format!("a row of more than {ROW_BYTES_MAX} bytes");
+            return Err(copy.place(SqlError::program_limit(message)));
+        }
+        Ok(())
+    }
+
+    /// All rows have come.
+    fn end_copy(&mut self) -> Result<Step, SqlError> {
+        let Some(copy) = self.copy.take() else { return Ok(Step::Next) };
+        self.output.complete(&copy.plan.prepared.tag(copy.rows));
+        if self.query.is_some() {
+            return Ok(self.go_on());
+        }
+        Ok(Step::Next)
+    }
+
+    fn fail_copy(&mut self, error: SqlError) -> Step {
+        self.copy = None;
+        if self.query.is_none() {
+            return self.fail_extended(error);
+        }
+        self.again_or_over(error);
+        self.go_on()
+    }
+}
+
+/// The values of a row.
+fn values(
+    fields: &Fields,
+    columns: &[OutputColumn],
+    binary: bool,
+) -> Result<Vec<Datum<'static>>, SqlError> {
+    if fields.len() < columns.len() {
+        let name = &columns[fields.len()].name;
+        return Err(SqlError::bad_copy(format!("missing data for column \"{name}\"")));
+    }
+    if fields.len() > columns.len() {
+        return Err(SqlError::bad_copy("extra data after last expected column"));
+    }
+    let one = |(field, column): (Option<&[u8]>, &OutputColumn)| match (field, binary) {
+        (None, _) => Ok(Datum::Null),
+        (Some(bytes), true) => codec::from_binary(column.sql_type, bytes),
+        (Some(bytes), false) => codec::from_text(column.sql_type, utf8(bytes)?),
+    };
+    fields.iter().zip(columns).map(one).collect()
+}

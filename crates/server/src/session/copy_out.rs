@@ -1,0 +1,82 @@
+//! COPY to the client.
+
+use super::dialog::Dialog;
+use super::environment::Environment;
+use super::output::Output;
+use super::run::{Ran, check_result};
+use super::transaction::Limits;
+use crate::copy::Encoder;
+use crate::plans::Plan;
+use crate::wire::Writer;
+use chiliad_sql::{Copy, Datum, OutputColumn, RowSink, SqlError, codec, execute};
+use std::sync::Arc;
+
+/// Writes rows as messages of COPY.
+struct Lines<'a> {
+    output: &'a mut Output,
+    columns: &'a [OutputColumn],
+    encoder: &'a Encoder<'a>,
+    /// One value, before it is written in the format.
+    value: Vec<u8>,
+    bytes_max: usize,
+}
+
+impl RowSink for Lines<'_> {
+    fn row(&mut self, row: &[Datum<'_>]) -> Result<(), SqlError> {
+        let Self { output, columns, encoder, value, .. } = self;
+        output.message(b'd', |out| {
+            let mut line = encoder.begin_row(row.len(), out);
+            for (datum, column) in row.iter().zip(*columns) {
+                value.clear();
+                match encoder.is_binary() {
+                    true => codec::to_binary(column.sql_type, datum, value),
+                    false => codec::to_text(column.sql_type, datum, value),
+                }
+                line.field((!datum.is_null()).then_some(value), out);
+            }
+            encoder.end_row(out);
+        });
+        check_result(self.output.unsent(), self.bytes_max)
+    }
+}
+
+impl Dialog {
+    /// COPY in either direction.
+    pub fn begin_copy(&mut self, plan: &Arc<Plan>, copy: &Copy) -> Result<Ran, SqlError> {
+        self.begin_implicit();
+        if copy.from_client {
+            return self.begin_copy_in(plan, copy);
+        }
+        let columns = plan.prepared.columns();
+        let encoder = Encoder::new(&copy.format);
+        self.output.copy_response(b'H', encoder.is_binary(), columns.len());
+        let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+        let mut head = Vec::new();
+        if encoder.start(&names, &mut head) {
+            self.output.message(b'd', |out| out.append(&mut head));
+        }
+        let timeout = self.timeout();
+        let bytes_max = self.server.limits.result_bytes_max;
+        let Self { tx, output, settings, server, cancel, user, database, .. } = self;
+        let mut environment = Environment {
+            catalog: &server.catalog,
+            settings,
+            cancel,
+            user,
+            database,
+            transaction_time: tx.began,
+            statement_time: self.statement_time,
+        };
+        let mut lines = Lines { output, columns, encoder: &encoder, value: Vec::new(), bytes_max };
+        let open = tx.part(server.catalog.database(), &Limits { timeout, cancel })?;
+        let done =
+            open.with(|tx| execute(&plan.prepared, &[], tx.raw(), &mut environment, &mut lines))?;
+        let mut tail = Vec::new();
+        if encoder.finish(&mut tail) {
+            self.output.message(b'd', |out| out.append(&mut tail));
+        }
+        self.output.empty(b'c');
+        self.output.complete(&plan.prepared.tag(done.rows));
+        Ok(Ran::Done)
+    }
+}

@@ -1,0 +1,299 @@
+//! A session after its login: what it remembers between messages, and what each message does.
+
+use super::copy_in::CopyIn;
+use super::extended::{Portal, Prepared};
+use super::output::{Mark, Output};
+use super::query::Query;
+use super::settings::Settings;
+use super::transaction::{State, Tx};
+use crate::cancel::Place;
+use crate::shared::Shared;
+use crate::wire::{Message, Severity, Writer};
+use chiliad::Cancel;
+use chiliad_machine::{Interleaved, Machine};
+use chiliad_sql::SqlError;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The state of a session after its login.
+pub(super) struct Dialog {
+    pub server: Arc<Shared>,
+    pub place: Place,
+    pub user: String,
+    pub database: String,
+    pub settings: Settings,
+    pub output: Output,
+    pub tx: Tx,
+    pub statements: HashMap<String, Prepared>,
+    pub portals: HashMap<String, Portal>,
+    /// The rest of a string of statements.
+    pub query: Option<Query>,
+    pub copy: Option<CopyIn>,
+    /// After an error in the extended protocol: messages count for nothing until Sync.
+    pub skips_to_sync: bool,
+    /// A change of the catalog is being made, for a string of statements or for a portal.
+    pub waits_for_job: bool,
+    pub attempt: Attempt,
+    pub cancel: Cancel,
+    pub statement_time: i64,
+    /// Since when nothing was asked.
+    pub idle_since: Instant,
+}
+
+/// What may be run again: everything since the output was at `mark`.
+pub(super) struct Attempt {
+    pub mark: Mark,
+    /// Nothing was done since that cannot be done again, and nothing is told.
+    pub clean: bool,
+    /// It began with the message in hand: those before are not kept.
+    pub begins: bool,
+    /// Prepared statements made since.
+    pub made: Vec<String>,
+    aborts: u32,
+    deadline: Option<Instant>,
+}
+
+/// What is to be done after a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Step {
+    /// The next message.
+    Next,
+    /// All messages that are kept, again.
+    Again,
+    /// Nothing, until a job is done.
+    Wait,
+    /// The connection ends when everything is written.
+    End,
+}
+
+impl Attempt {
+    fn new(mark: Mark, clean: bool) -> Self {
+        Self { mark, clean, begins: true, made: Vec::new(), aborts: 0, deadline: None }
+    }
+}
+
+impl Dialog {
+    pub fn new(
+        server: Arc<Shared>,
+        place: Place,
+        (user, database): (String, String),
+        settings: Settings,
+        output: Output,
+    ) -> Self {
+        let mark = output.mark();
+        Self {
+            server,
+            place,
+            user,
+            database,
+            settings,
+            output,
+            tx: Tx::default(),
+            statements: HashMap::new(),
+            portals: HashMap::new(),
+            query: None,
+            copy: None,
+            skips_to_sync: false,
+            waits_for_job: false,
+            attempt: Attempt::new(mark, true),
+            cancel: Cancel::new(),
+            statement_time: 0,
+            idle_since: Instant::now(),
+        }
+    }
+
+    /// Does what a message says.
+    pub fn step(&mut self, message: Message<'_>) -> Step {
+        self.idle_since = Instant::now();
+        if self.copy.is_some() {
+            return self.copy_step(message);
+        }
+        match message {
+            Message::Terminate => return Step::End,
+            Message::Query(text) => return self.simple_query(text),
+            Message::Sync => return self.sync(),
+            // A client that has not yet heard that its COPY has failed still sends.
+            Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => return Step::Next,
+            Message::Password(_) => {
+                return self.fatal(&SqlError::protocol_violation("unexpected password message"));
+            }
+            _ if self.skips_to_sync => return Step::Next,
+            _ => {}
+        }
+        let done = match message {
+            Message::Parse { name, text, types } => self.parse(name, text, &types),
+            Message::Bind(bind) => self.bind(&bind),
+            Message::Describe(target) => self.describe(target),
+            Message::Execute { portal, rows_max } => return self.execute(portal, rows_max),
+            Message::Close(target) => {
+                self.close(target);
+                Ok(())
+            }
+            Message::Flush => self.flush(),
+            // All others are taken above.
+            _ => Ok(()),
+        };
+        match done {
+            Ok(()) => Step::Next,
+            Err(error) => self.fail_extended(error),
+        }
+    }
+
+    /// Nothing before this point is run again.
+    pub fn new_attempt(&mut self) {
+        self.attempt = Attempt::new(self.output.mark(), self.tx.state() == State::None);
+    }
+
+    /// Whether the messages since the attempt's begin are to be kept.
+    pub fn may_repeat(&self) -> bool {
+        self.attempt.clean
+    }
+
+    /// Whether a pipeline keeps back more results than are kept to be made again.
+    pub fn is_long(&self) -> bool {
+        let most = self.server.limits.repeat_bytes_max;
+        self.query.is_none()
+            && self.copy.is_none()
+            && self.attempt.clean
+            && self.output.since(self.attempt.mark) > most
+    }
+
+    /// Lets the results of a pipeline go.
+    pub fn let_go(&mut self) {
+        if let Err(error) = self.flush() {
+            _ = self.fail_extended(error);
+        }
+        self.not_again();
+    }
+
+    /// What was done cannot be done twice.
+    pub fn not_again(&mut self) {
+        self.attempt.clean = false;
+    }
+
+    /// Whether everything since the attempt's begin is now to be run again, because of this error. What it did is
+    /// undone then.
+    pub fn repeats(&mut self, error: &SqlError) -> bool {
+        if !self.attempt.clean || !error.is_retryable() || self.server.is_draining() {
+            return false;
+        }
+        let now = Instant::now();
+        let limit = self.server.limits.retry_for;
+        let deadline = *self.attempt.deadline.get_or_insert_with(|| now + limit);
+        if now >= deadline {
+            return false;
+        }
+        self.take_back();
+        self.attempt.aborts += 1;
+        back_off(self.attempt.aborts);
+        true
+    }
+
+    /// Undoes what the attempt has said and made.
+    pub fn take_back(&mut self) {
+        self.tx.rollback();
+        self.output.take_back(self.attempt.mark);
+        for name in std::mem::take(&mut self.attempt.made) {
+            self.statements.remove(&name);
+        }
+        self.portals.clear();
+    }
+
+    /// Before anything is told of an open transaction: what it has read is one state of the database. Otherwise what the
+    /// attempt has said is taken back.
+    pub fn prove(&mut self) -> Result<(), SqlError> {
+        if self.tx.state() != State::Block {
+            return Ok(());
+        }
+        self.tx.prove().inspect_err(|_| {
+            self.output.take_back(self.attempt.mark);
+            for name in std::mem::take(&mut self.attempt.made) {
+                self.statements.remove(&name);
+            }
+        })
+    }
+
+    /// Commits the transaction, and holds back what is said from here on until it is durable.
+    pub fn commit(&mut self) -> Result<(), SqlError> {
+        self.portals.clear();
+        let pending = match self.tx.commit() {
+            Ok(pending) => pending,
+            Err(error) => {
+                self.end_settings(false);
+                return Err(error);
+            }
+        };
+        if let Some(pending) = pending.filter(|_| self.settings.durable) {
+            self.output.hold(self.attempt.mark, pending);
+        }
+        self.end_settings(true);
+        Ok(())
+    }
+
+    pub fn rollback(&mut self) {
+        self.portals.clear();
+        self.tx.rollback();
+        self.end_settings(false);
+    }
+
+    fn end_settings(&mut self, committed: bool) {
+        for (name, value) in self.settings.end_transaction(committed) {
+            self.output.parameter_status(name, &value);
+        }
+    }
+
+    /// An error of a statement is told, and the transaction has failed.
+    pub fn fail(&mut self, error: &SqlError) {
+        if self.tx.state() == State::Implicit {
+            self.end_settings(false);
+        }
+        self.tx.fail();
+        if self.tx.state() == State::None {
+            self.portals.clear();
+        }
+        self.output.report(Severity::Error, error);
+    }
+
+    /// ReadyForQuery; what was said may leave, and nothing of it is done again.
+    pub fn ready(&mut self) {
+        self.place.running.end();
+        self.skips_to_sync = false;
+        let status = self.tx.status();
+        self.output.ready(status);
+        self.output.release();
+        self.new_attempt();
+    }
+
+    /// Ends the connection with an error.
+    pub fn fatal(&mut self, error: &SqlError) -> Step {
+        self.query = None;
+        self.copy = None;
+        self.rollback();
+        self.output.report(Severity::Fatal, error);
+        self.output.release();
+        Step::End
+    }
+
+    /// Whether nothing is in progress.
+    pub fn is_idle(&self) -> bool {
+        self.tx.state() == State::None
+            && self.copy.is_none()
+            && self.query.is_none()
+            && !self.waits_for_job
+    }
+}
+
+/// Waits a little before the next attempt, longer each time; other sessions go on meanwhile.
+fn back_off(aborts: u32) {
+    match aborts {
+        0..=2 => Interleaved::yield_now(),
+        aborts => {
+            let most = 20_u64 << (aborts - 3).min(6);
+            let random = u64::from(crate::auth::random::<1>()[0]);
+            let micros = most / 2 + most * random / 512;
+            let ticks = micros * Interleaved::ticks_per_second() / 1_000_000;
+            _ = Interleaved::park_until(Interleaved::now() + ticks);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What statements ask of the session that runs them.
+
+use super::settings::{SERVER_VERSION, Settings};
+use crate::catalog::Catalog;
+use chiliad::Cancel;
+use chiliad_sql::{Result, SqlError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The environment of one statement.
+pub(super) struct Environment<'a> {
+    pub catalog: &'a Catalog,
+    pub settings: &'a Settings,
+    pub cancel: &'a Cancel,
+    pub user: &'a str,
+    pub database: &'a str,
+    pub transaction_time: i64,
+    pub statement_time: i64,
+}
+
+impl chiliad_sql::Environment for Environment<'_> {
+    fn transaction_time(&self) -> i64 {
+        self.transaction_time
+    }
+
+    fn statement_time(&self) -> i64 {
+        self.statement_time
+    }
+
+    fn clock_time(&self) -> i64 {
+        now()
+    }
+
+    fn next_value(&mut self, sequence: &str) -> Result<i64> {
+        self.catalog.next_value(sequence)
+    }
+
+    fn setting(&self, name: &str) -> Option<String> {
+        self.settings.get(&name.to_lowercase()).map(String::from)
+    }
+
+    fn user(&self) -> &str {
+        self.user
+    }
+
+    fn database(&self) -> &str {
+        self.database
+    }
+
+    fn version(&self) -> String {
+        let release = env!("CARGO_PKG_VERSION");
+        format!("PostgreSQL {SERVER_VERSION} (Chiliad {release})")
+    }
+
+    fn random(&mut self) -> f64 {
+        let bits = u64::from_be_bytes(crate::auth::random());
+        // 53 bits, as many as the type holds.
+        (bits >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    fn check(&self) -> Result<()> {
+        match self.cancel.is_canceled() {
+            true => Err(SqlError::query_canceled("canceling statement due to user request")),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The time, in microseconds from 1970.
+pub(super) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,297 @@
+//! The extended protocol: statements are prepared, bound to parameters, described and executed by messages of their own.
+
+use super::dialog::{Dialog, Step};
+use super::run::{Formats, Ran};
+use super::transaction::State;
+use crate::plans::Plan;
+use crate::wire::{Bind, Description, Target, Writer};
+use chiliad_sql::{OwnedDatum, SqlError, Type, codec};
+use std::sync::Arc;
+
+/// A prepared statement; without a plan: of a text without a statement.
+#[derive(Clone)]
+pub(super) struct Prepared {
+    pub plan: Option<Arc<Plan>>,
+}
+
+/// A statement with its parameters.
+pub(super) struct Portal {
+    pub plan: Option<Arc<Plan>>,
+    pub values: Vec<OwnedDatum>,
+    pub formats: Arc<Formats>,
+    pub progress: Progress,
+}
+
+/// How far a portal is.
+pub(super) enum Progress {
+    New,
+    /// It was run; these rows, as messages, are not yet told: from `next` on.
+    Rows {
+        messages: Vec<u8>,
+        next: usize,
+        tag: String,
+    },
+    Over,
+}
+
+/// Statements and portals of one session at most, each.
+const NAMES_MAX: usize = 16_384;
+
+impl Dialog {
+    pub fn parse(&mut self, name: &str, text: &str, types: &[u32]) -> Result<(), SqlError> {
+        if !name.is_empty() && self.statements.contains_key(name) {
+            let message = format!("prepared statement \"{name}\" already exists");
+            return Err(SqlError::new("42P05", message));
+        }
+        if self.statements.len() >= NAMES_MAX {
+            let message = format!("{NAMES_MAX} prepared statements: no more are accepted");
+            return Err(SqlError::program_limit(message));
+        }
+        let declared = |oid: &u32| match *oid {
+            0 => Ok(None),
+            oid => Type::of_oid(oid).map(Some).ok_or_else(|| {
+                SqlError::undefined_object(format!("type with OID {oid} is not supported"))
+            }),
+        };
+        let declared = types.iter().map(declared).collect::<Result<Vec<_>, _>>()?;
+        let plan = self.server.plans.get(&self.server.catalog, text, &declared);
+        let ends = |plan: &Option<Arc<Plan>>| plan.as_ref().is_none_or(|it| it.ends_transaction());
+        self.refuse_if_failed(|| plan.as_ref().is_ok_and(ends))?;
+        let plan = plan?;
+        self.statements.insert(name.into(), Prepared { plan });
+        if !name.is_empty() {
+            self.attempt.made.push(name.into());
+        }
+        self.output.empty(b'1');
+        Ok(())
+    }
+
+    pub fn bind(&mut self, bind: &Bind<'_>) -> Result<(), SqlError> {
+        let statement = self.statements.get_mut(bind.statement);
+        let statement = statement.ok_or_else(|| no_statement(bind.statement))?;
+        if let Some(plan) = &mut statement.plan {
+            *plan = plan.renewed(&self.server.catalog)?;
+        }
+        let plan = statement.plan.clone();
+        self.refuse_if_failed(|| plan.as_ref().is_none_or(|plan| plan.ends_transaction()))?;
+        let values = values(plan.as_deref(), bind)?;
+        let formats = Arc::new(Formats::of_bind(plan.as_deref(), &bind.result_formats)?);
+        if !bind.portal.is_empty() && self.portals.contains_key(bind.portal) {
+            let message = format!("cursor \"{}\" already exists", bind.portal);
+            return Err(SqlError::new("42P03", message));
+        }
+        if self.portals.len() >= NAMES_MAX {
+            let message = format!("{NAMES_MAX} portals: no more are accepted");
+            return Err(SqlError::program_limit(message));
+        }
+        let portal = Portal { plan, values, formats, progress: Progress::New };
+        self.portals.insert(bind.portal.into(), portal);
+        self.output.empty(b'2');
+        Ok(())
+    }
+
+    pub fn describe(&mut self, target: Target<'_>) -> Result<(), SqlError> {
+        let (plan, formats) = match target {
+            Target::Statement(name) => {
+                let statement = self.statements.get_mut(name).ok_or_else(|| no_statement(name))?;
+                if let Some(plan) = &mut statement.plan {
+                    *plan = plan.renewed(&self.server.catalog)?;
+                }
+                let types = statement.plan.as_ref().map_or(&[][..], |it| it.prepared.parameters());
+                self.output.parameter_description(types);
+                (statement.plan.clone(), Arc::new(Formats::Text))
+            }
+            Target::Portal(name) => {
+                let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
+                (portal.plan.clone(), Arc::clone(&portal.formats))
+            }
+        };
+        match plan.filter(|plan| plan.prepared.returns_rows()) {
+            Some(plan) => self.describe_rows(&plan, &formats),
+            None => self.output.empty(b'n'),
+        }
+        Ok(())
+    }
+
+    /// RowDescription.
+    pub fn describe_rows(&mut self, plan: &Plan, formats: &Formats) {
+        let columns = plan.prepared.columns().iter().enumerate();
+        self.output.row_description(columns.map(|(at, column)| Description {
+            name: &column.name,
+            table_oid: column.table_oid,
+            column_number: column.column_number,
+            sql_type: column.sql_type,
+            modifier: column.modifier,
+            binary: formats.is_binary(at),
+        }));
+    }
+
+    pub fn execute(&mut self, name: &str, rows_max: i32) -> Step {
+        match self.execute_portal(name, rows_max) {
+            Ok(Ran::Done) => {
+                if self.tx.state() == State::None {
+                    self.new_attempt();
+                }
+                Step::Next
+            }
+            Ok(Ran::Suspended) => Step::Next,
+            Ok(Ran::Waits) => Step::Wait,
+            Err(error) => self.fail_extended(error),
+        }
+    }
+
+    fn execute_portal(&mut self, name: &str, rows_max: i32) -> Result<Ran, SqlError> {
+        let portal = self.portals.get_mut(name).ok_or_else(|| no_portal(name))?;
+        let Some(plan) = portal.plan.clone() else {
+            self.output.empty(b'I');
+            return Ok(Ran::Done);
+        };
+        if !matches!(portal.progress, Progress::New) {
+            return self.next_rows(name, rows_max);
+        }
+        let plan = plan.renewed(&self.server.catalog)?;
+        portal.progress = Progress::Over;
+        let values = std::mem::take(&mut portal.values);
+        let formats = Arc::clone(&portal.formats);
+        self.begin_statement();
+        self.refuse_if_failed(|| plan.ends_transaction())?;
+        if rows_max <= 0 || !plan.prepared.returns_rows() {
+            return self.run(&plan, &values, &formats);
+        }
+        let mark = self.output.mark();
+        let tag = self.run_rows(&plan, &values, &formats)?;
+        let messages = self.output.split_off(mark);
+        if let Some(portal) = self.portals.get_mut(name) {
+            portal.progress = Progress::Rows { messages, next: 0, tag };
+        }
+        self.next_rows(name, rows_max)
+    }
+
+    /// Tells the next rows of a portal that was run.
+    fn next_rows(&mut self, name: &str, rows_max: i32) -> Result<Ran, SqlError> {
+        let portal = self.portals.get_mut(name).ok_or_else(|| no_portal(name))?;
+        let Progress::Rows { messages, next, tag } = &mut portal.progress else {
+            let message = format!("portal \"{name}\" cannot be run");
+            return Err(SqlError::not_in_required_state(message));
+        };
+        let most = if rows_max > 0 { rows_max.unsigned_abs() as usize } else { usize::MAX };
+        let start = *next;
+        let mut told = 0;
+        while told < most && *next < messages.len() {
+            let length =
+                messages[*next + 1..].first_chunk().map_or(0, |it| u32::from_be_bytes(*it));
+            *next += 1 + length as usize;
+            told += 1;
+        }
+        self.output.append(&messages[start..*next]);
+        if told == most {
+            self.output.empty(b's');
+        } else {
+            self.output.complete(tag);
+            *messages = Vec::new();
+            *next = 0;
+        }
+        Ok(Ran::Done)
+    }
+
+    pub fn close(&mut self, target: Target<'_>) {
+        match target {
+            Target::Statement(name) => {
+                if self.statements.remove(name).is_some() && !name.is_empty() {
+                    self.not_again();
+                }
+            }
+            Target::Portal(name) => _ = self.portals.remove(name),
+        }
+        self.output.empty(b'3');
+    }
+
+    pub fn flush(&mut self) -> Result<(), SqlError> {
+        if self.tx.state() == State::Implicit {
+            // What it has read is told now.
+            self.tx.prove()?;
+        }
+        self.prove()?;
+        self.output.release();
+        self.not_again();
+        Ok(())
+    }
+
+    pub fn sync(&mut self) -> Step {
+        if self.tx.state() == State::Implicit
+            && let Err(error) = self.commit()
+        {
+            if self.repeats(&error) {
+                return Step::Again;
+            }
+            self.fail(&error);
+        }
+        if let Err(error) = self.prove() {
+            if self.repeats(&error) {
+                return Step::Again;
+            }
+            self.fail(&error);
+        }
+        self.ready();
+        Step::Next
+    }
+
+    pub fn fail_extended(&mut self, error: SqlError) -> Step {
+        let error = self.tx.judge(error);
+        if self.repeats(&error) {
+            return Step::Again;
+        }
+        self.fail(&error);
+        self.skips_to_sync = true;
+        Step::Next
+    }
+}
+
+/// The parameters of a statement.
+fn values(plan: Option<&Plan>, bind: &Bind<'_>) -> Result<Vec<OwnedDatum>, SqlError> {
+    let types = plan.map_or(&[][..], |plan| plan.prepared.parameters());
+    let (given, expected) = (bind.values.len(), types.len());
+    if given != expected {
+        return Err(SqlError::protocol_violation(format!(
+            "bind message supplies {given} parameters, but prepared statement \"{}\" requires {expected}",
+            bind.statement
+        )));
+    }
+    let formats = bind.formats.len();
+    if formats > 1 && formats != given {
+        return Err(SqlError::protocol_violation(format!(
+            "bind message has {formats} parameter formats but {given} parameters"
+        )));
+    }
+    let one = |(at, (value, of)): (usize, (&Option<&[u8]>, &Type))| {
+        let Some(bytes) = value else { return Ok(OwnedDatum::Null) };
+        let binary = match &bind.formats[..] {
+            [] => false,
+            [all] => *all,
+            each => each[at],
+        };
+        match binary {
+            true => codec::from_binary(*of, bytes),
+            false => codec::from_text(*of, utf8(bytes)?),
+        }
+    };
+    bind.values.iter().zip(types).enumerate().map(one).collect()
+}
+
+pub(super) fn utf8(bytes: &[u8]) -> Result<&str, SqlError> {
+    str::from_utf8(bytes)
+        .map_err(|_| SqlError::not_utf8("invalid byte sequence for encoding \"UTF8\""))
+}
+
+fn no_statement(name: &str) -> SqlError {
+    match name {
+        "" => SqlError::undefined_statement("unnamed prepared statement does not exist"),
+        name => {
+            SqlError::undefined_statement(format!("prepared statement \"{name}\" does not exist"))
+        }
+    }
+}
+
+fn no_portal(name: &str) -> SqlError {
+    SqlError::new("34000", format!("portal \"{name}\" does not exist"))
+}

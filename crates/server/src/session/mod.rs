@@ -1,0 +1,222 @@
+//! A session: what a client is told for what it sends. No socket is known here, and no thread: a session may go on
+//! anywhere.
+
+mod control;
+mod copy_in;
+mod copy_out;
+mod dialog;
+mod environment;
+mod extended;
+mod input;
+mod login;
+mod output;
+mod query;
+mod run;
+mod schema;
+mod settings;
+mod transaction;
+mod utility;
+
+pub(crate) use input::Input;
+pub(crate) use login::Origin;
+pub(crate) use output::Output;
+
+use self::dialog::{Dialog, Step};
+use self::login::{Login, Said};
+use crate::jobs::JobResult;
+use crate::shared::Shared;
+use crate::wire::{BadMessage, Message, Severity, Writer, next_frame, next_startup};
+use chiliad_sql::SqlError;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Messages that a session runs before others have their turn.
+const MESSAGES_AT_ONCE: usize = 256;
+
+/// A session, from its first byte to its last.
+pub(crate) struct Session {
+    server: Arc<Shared>,
+    phase: Phase,
+    began: Instant,
+}
+
+enum Phase {
+    Login(Box<Login>),
+    Open(Box<Dialog>),
+}
+
+/// Why a session has stopped running messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Turn {
+    /// There is no complete message left.
+    Idle,
+    /// There is more to do, when others have had their turn.
+    Yields,
+    /// It waits for a job, or for its client to read.
+    Waits,
+    /// TLS begins with the next byte, after what was said has been sent.
+    StartTls,
+    /// It ends when everything that was said has been sent.
+    Ends,
+}
+
+impl Session {
+    pub fn new(server: Arc<Shared>, origin: Origin) -> Self {
+        let phase = Phase::Login(Box::new(Login::new(origin)));
+        Self { server, phase, began: Instant::now() }
+    }
+
+    /// What it says.
+    pub fn output(&mut self) -> &mut Output {
+        match &mut self.phase {
+            Phase::Login(login) => &mut login.output,
+            Phase::Open(dialog) => &mut dialog.output,
+        }
+    }
+
+    /// Its number, once it has logged in.
+    pub fn id(&self) -> Option<u32> {
+        match &self.phase {
+            Phase::Login(_) => None,
+            Phase::Open(dialog) => Some(dialog.place.id),
+        }
+    }
+
+    /// Runs messages, as many as there are and as its turn allows.
+    pub fn run(&mut self, input: &mut Input) -> Turn {
+        for _ in 0..MESSAGES_AT_ONCE {
+            if self.output().unsent() > self.server.limits.unsent_bytes_max || self.waits() {
+                return Turn::Waits;
+            }
+            let turn = match &mut self.phase {
+                Phase::Login(_) => self.run_login(input),
+                Phase::Open(dialog) => run_message(dialog, input),
+            };
+            match turn {
+                Ok(None) => {}
+                Ok(Some(turn)) => return turn,
+                Err(bad) => return self.refuse(&bad),
+            }
+        }
+        Turn::Yields
+    }
+
+    fn run_login(&mut self, input: &mut Input) -> Result<Option<Turn>, BadMessage> {
+        let Phase::Login(login) = &mut self.phase else { return Ok(None) };
+        let most = self.server.limits.login_bytes_max;
+        let frame = match login.has_started() {
+            false => next_startup(input.unread(), most)?,
+            true => next_frame(input.unread(), most)?,
+        };
+        let Some(frame) = frame else { return Ok(Some(Turn::Idle)) };
+        let said = login.take(&self.server, frame)?;
+        input.advance(frame.length);
+        input.keep_nothing();
+        match said {
+            Said::More => Ok(None),
+            Said::StartTls => Ok(Some(Turn::StartTls)),
+            Said::Refused => Ok(Some(Turn::Ends)),
+            Said::Open(dialog) => {
+                self.phase = Phase::Open(dialog);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Ends it because of bytes that are no message.
+    fn refuse(&mut self, bad: &BadMessage) -> Turn {
+        self.end_with(&SqlError::protocol_violation(bad.0.clone()));
+        Turn::Ends
+    }
+
+    /// Ends it with an error.
+    pub fn end_with(&mut self, error: &SqlError) {
+        match &mut self.phase {
+            Phase::Login(login) => {
+                login.output.report(Severity::Fatal, error);
+                login.output.release();
+            }
+            Phase::Open(dialog) => _ = dialog.fatal(error),
+        }
+    }
+
+    /// The change of the catalog that it has waited for is made.
+    pub fn job_done(&mut self, result: JobResult, input: &mut Input) {
+        if let Phase::Open(dialog) = &mut self.phase
+            && dialog.waits_for_job
+        {
+            let step = dialog.job_done(result);
+            after_step(dialog, input, step);
+        }
+    }
+
+    fn waits(&self) -> bool {
+        matches!(&self.phase, Phase::Open(dialog) if dialog.waits_for_job)
+    }
+
+    /// Why it is to be ended now, if it is: it has taken too long over its login or with an open transaction.
+    pub fn overdue(&self, now: Instant) -> Option<SqlError> {
+        match &self.phase {
+            Phase::Login(_) => {
+                let over = now.duration_since(self.began) > self.server.limits.login_for;
+                over.then(|| SqlError::query_canceled("canceling authentication due to timeout"))
+            }
+            Phase::Open(dialog) => {
+                let most = dialog.settings.idle_in_transaction_timeout?;
+                let idle = now.duration_since(dialog.idle_since);
+                let over = !dialog.is_idle() && !dialog.waits_for_job && idle > most;
+                over.then(|| {
+                    let message = "terminating connection due to idle-in-transaction timeout";
+                    SqlError::new("25P03", message)
+                })
+            }
+        }
+    }
+
+    /// Whether the server may end it now that it goes down: it is idle, or has had `waited` to become so.
+    pub fn drains(&self, waited: Duration) -> bool {
+        match &self.phase {
+            Phase::Login(_) => true,
+            Phase::Open(dialog) => {
+                dialog.is_idle() || waited > self.server.limits.drain_for && !dialog.waits_for_job
+            }
+        }
+    }
+}
+
+/// Runs the next message of a session that has logged in.
+fn run_message(dialog: &mut Dialog, input: &mut Input) -> Result<Option<Turn>, BadMessage> {
+    let most = dialog.server.limits.message_bytes_max;
+    let Some(frame) = next_frame(input.unread(), most)? else { return Ok(Some(Turn::Idle)) };
+    let message = Message::parse(frame.kind, frame.body)?;
+    let step = dialog.step(message);
+    input.advance(frame.length);
+    Ok(after_step(dialog, input, step))
+}
+
+fn after_step(dialog: &mut Dialog, input: &mut Input, step: Step) -> Option<Turn> {
+    match step {
+        Step::Again => {
+            input.rewind();
+            return None;
+        }
+        Step::Wait => {
+            dialog.not_again();
+            input.keep_nothing();
+            return Some(Turn::Waits);
+        }
+        Step::End => return Some(Turn::Ends),
+        Step::Next => {}
+    }
+    // A pipeline whose results are many lets them go, unless it ends here.
+    if dialog.is_long() && input.unread().first() != Some(&b'S') {
+        dialog.let_go();
+    }
+    if input.kept() > dialog.server.limits.kept_bytes_max {
+        dialog.not_again();
+    }
+    if std::mem::take(&mut dialog.attempt.begins) || !dialog.may_repeat() {
+        input.keep_nothing();
+    }
+    None
+}

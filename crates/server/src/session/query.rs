@@ -1,0 +1,139 @@
+//! The simple protocol: a string of statements, which is one transaction unless it says otherwise.
+
+use super::dialog::{Dialog, Step};
+use super::run::{Formats, Ran};
+use super::transaction::State;
+use crate::plans::Plan;
+use crate::wire::Writer;
+use chiliad_sql::{SqlError, Statement, parse};
+use std::sync::Arc;
+
+/// A string of statements in progress.
+pub(super) struct Query {
+    parts: Vec<Part>,
+    next: usize,
+    /// Where the statements begin that may be run again.
+    restart: usize,
+}
+
+/// One of the statements.
+#[derive(Clone)]
+enum Part {
+    /// It was prepared before.
+    Plan(Arc<Plan>, Vec<chiliad_sql::OwnedDatum>),
+    /// It is prepared when its turn comes: the statements before may declare its tables.
+    Statement(Box<Statement>),
+}
+
+impl Dialog {
+    /// Runs a string of statements.
+    pub fn simple_query(&mut self, text: &str) -> Step {
+        // A pipeline that was not ended by Sync ends here.
+        self.skips_to_sync = false;
+        self.portals.remove("");
+        if self.tx.state() == State::Implicit
+            && let Err(error) = self.commit()
+        {
+            self.fail(&error);
+        }
+        self.new_attempt();
+        match self.parts(text) {
+            Ok(parts) if parts.is_empty() => {
+                self.output.empty(b'I');
+                self.finish_query()
+            }
+            Ok(parts) => {
+                self.query = Some(Query { parts, next: 0, restart: 0 });
+                self.go_on()
+            }
+            Err(error) => {
+                let error = self.tx.judge(error);
+                self.fail(&error);
+                self.finish_query()
+            }
+        }
+    }
+
+    fn parts(&self, text: &str) -> Result<Vec<Part>, SqlError> {
+        if let Some((plan, values)) = self.server.plans.of_string(&self.server.catalog, text) {
+            return Ok(vec![Part::Plan(plan, values)]);
+        }
+        let statements = parse(text)?;
+        Ok(statements.into_iter().map(|it| Part::Statement(Box::new(it))).collect())
+    }
+
+    /// Runs the rest of a string.
+    pub fn go_on(&mut self) -> Step {
+        while let Some(query) = &mut self.query {
+            let Some(part) = query.parts.get(query.next).cloned() else {
+                if self.tx.state() == State::Implicit
+                    && let Err(error) = self.commit()
+                {
+                    match self.again_or_over(error) {
+                        true => continue,
+                        false => break,
+                    }
+                }
+                break;
+            };
+            query.next += 1;
+            match self.run_part(&part) {
+                Ok(Ran::Done) => self.after_part(),
+                Ok(Ran::Suspended) => return Step::Next,
+                Ok(Ran::Waits) => return Step::Wait,
+                Err(error) => {
+                    if !self.again_or_over(error) {
+                        break;
+                    }
+                }
+            }
+        }
+        self.query = None;
+        self.finish_query()
+    }
+
+    fn run_part(&mut self, part: &Part) -> Result<Ran, SqlError> {
+        self.begin_statement();
+        let (plan, values) = match part {
+            Part::Plan(plan, values) => (plan.renewed(&self.server.catalog)?, &values[..]),
+            Part::Statement(statement) => {
+                let plan = Plan::of_statement(&self.server.catalog, statement);
+                self.refuse_if_failed(|| plan.as_ref().is_ok_and(|plan| plan.ends_transaction()))?;
+                (plan?, &[][..])
+            }
+        };
+        self.run(&plan, values, &Formats::Text)
+    }
+
+    /// What ended with its own commit is not run again.
+    pub fn after_part(&mut self) {
+        if self.tx.state() == State::None {
+            self.new_attempt();
+            if let Some(query) = &mut self.query {
+                query.restart = query.next;
+            }
+        }
+    }
+
+    /// After an error: whether the string goes on from where it may be run again.
+    pub fn again_or_over(&mut self, error: SqlError) -> bool {
+        let error = self.tx.judge(error);
+        if self.repeats(&error) {
+            if let Some(query) = &mut self.query {
+                query.next = query.restart;
+            }
+            return true;
+        }
+        self.fail(&error);
+        self.query = None;
+        false
+    }
+
+    fn finish_query(&mut self) -> Step {
+        if let Err(error) = self.prove() {
+            self.fail(&error);
+        }
+        self.ready();
+        Step::Next
+    }
+}

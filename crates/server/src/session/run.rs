@@ -1,0 +1,188 @@
+//! Running a prepared statement, by its kind.
+
+use super::dialog::Dialog;
+use super::environment::{Environment, now};
+use super::output::Output;
+use super::transaction::{Limits, State};
+use crate::plans::Plan;
+use crate::wire::Writer;
+use chiliad_sql::{Datum, Kind, OutputColumn, RowSink, SqlError, execute};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How the values of a result are written.
+pub(super) enum Formats {
+    /// All as text.
+    Text,
+    /// All binary.
+    Binary,
+    /// Each column as told: whether it is binary.
+    Each(Vec<bool>),
+}
+
+/// What became of a statement.
+pub(super) enum Ran {
+    /// It is over, and the client is told.
+    Done,
+    /// It goes on with other messages: COPY.
+    Suspended,
+    /// It goes on when a job is done: a change of the catalog.
+    Waits,
+}
+
+impl Formats {
+    /// Those that a client binds.
+    ///
+    /// # Errors
+    /// 08P01 where there are neither none, one nor as many as columns.
+    pub fn of_bind(plan: Option<&Plan>, formats: &[bool]) -> Result<Self, SqlError> {
+        match formats {
+            [] | [false] => Ok(Self::Text),
+            [true] => Ok(Self::Binary),
+            each => {
+                let columns = plan.map_or(0, |plan| match plan.prepared.returns_rows() {
+                    true => plan.prepared.columns().len(),
+                    false => 0,
+                });
+                if each.len() != columns {
+                    let given = each.len();
+                    return Err(SqlError::protocol_violation(format!(
+                        "bind message has {given} result formats but query has {columns} columns"
+                    )));
+                }
+                Ok(Self::Each(each.to_vec()))
+            }
+        }
+    }
+
+    /// Whether the column at this place is binary.
+    pub fn is_binary(&self, at: usize) -> bool {
+        match self {
+            Self::Text => false,
+            Self::Binary => true,
+            Self::Each(each) => each.get(at).copied().unwrap_or(false),
+        }
+    }
+}
+
+/// Writes rows to a session's output, up to a limit.
+struct Rows<'a> {
+    output: &'a mut Output,
+    columns: &'a [OutputColumn],
+    formats: &'a Formats,
+    bytes_max: usize,
+}
+
+impl RowSink for Rows<'_> {
+    fn row(&mut self, row: &[Datum<'_>]) -> Result<(), SqlError> {
+        let values = row.iter().zip(self.columns).enumerate();
+        self.output.data_row(
+            values
+                .map(|(at, (datum, column))| (datum, column.sql_type, self.formats.is_binary(at))),
+        );
+        check_result(self.output.unsent(), self.bytes_max)
+    }
+}
+
+/// Refuses results of more bytes than a session may keep.
+pub(super) fn check_result(bytes: usize, bytes_max: usize) -> Result<(), SqlError> {
+    if bytes <= bytes_max {
+        return Ok(());
+    }
+    let message = format!("a result of more than {bytes_max} bytes");
+    Err(SqlError::new("53400", message).with_hint("Ask for fewer rows at a time, with LIMIT."))
+}
+
+impl Dialog {
+    /// A statement begins: from here on it can be cancelled.
+    pub fn begin_statement(&mut self) {
+        if self.cancel.is_canceled() {
+            self.cancel = chiliad::Cancel::new();
+        }
+        self.place.running.begin(&self.cancel);
+        self.statement_time = now();
+    }
+
+    /// Refuses what a failed transaction does not obey.
+    pub fn refuse_if_failed(&self, obeys: impl FnOnce() -> bool) -> Result<(), SqlError> {
+        if self.tx.state() != State::Failed || obeys() {
+            return Ok(());
+        }
+        let message =
+            "current transaction is aborted, commands ignored until end of transaction block";
+        Err(SqlError::new("25P02", message))
+    }
+
+    /// Runs a statement and tells the client; in the simple protocol its columns, too.
+    pub fn run(
+        &mut self,
+        plan: &Arc<Plan>,
+        values: &[Datum<'_>],
+        formats: &Formats,
+    ) -> Result<Ran, SqlError> {
+        self.refuse_if_failed(|| plan.ends_transaction())?;
+        match plan.prepared.kind() {
+            Kind::Query { .. } | Kind::Write | Kind::Explain => {
+                if self.query.is_some() && plan.prepared.returns_rows() {
+                    self.describe_rows(plan, formats);
+                }
+                let tag = self.run_rows(plan, values, formats)?;
+                self.output.complete(&tag);
+                Ok(Ran::Done)
+            }
+            Kind::Transaction(control) => self.control(control, plan).map(|()| Ran::Done),
+            Kind::Schema => self.change_catalog(plan),
+            Kind::Copy(copy) => self.begin_copy(plan, copy),
+            Kind::Call(name) => self.call(name, plan, values).map(|()| Ran::Done),
+            _ => self.run_utility(plan, formats).map(|()| Ran::Done),
+        }
+    }
+
+    /// Runs a statement that may return rows, writes them, and returns the tag of its success.
+    pub fn run_rows(
+        &mut self,
+        plan: &Plan,
+        values: &[Datum<'_>],
+        formats: &Formats,
+    ) -> Result<String, SqlError> {
+        let prepared = &plan.prepared;
+        if !matches!(prepared.kind(), Kind::Query { .. } | Kind::Write | Kind::Explain) {
+            return self.run_utility_rows(plan, formats);
+        }
+        self.begin_implicit();
+        let timeout = self.timeout();
+        let Self { tx, output, settings, server, cancel, user, database, .. } = self;
+        let mut environment = Environment {
+            catalog: &server.catalog,
+            settings,
+            cancel,
+            user,
+            database,
+            transaction_time: tx.began,
+            statement_time: self.statement_time,
+        };
+        let bytes_max = server.limits.result_bytes_max;
+        let columns = prepared.columns();
+        let mut rows = Rows { output, columns, formats, bytes_max };
+        let open = tx.part(server.catalog.database(), &Limits { timeout, cancel })?;
+        let done = open.with(|tx| execute(prepared, values, tx.raw(), &mut environment, &mut rows));
+        Ok(prepared.tag(done?.rows))
+    }
+
+    /// The transaction of statements that are in none.
+    pub fn begin_implicit(&mut self) {
+        let read_only = self.settings.get("default_transaction_read_only") == Some("on");
+        self.tx.begin_implicit(self.statement_time, read_only);
+    }
+
+    /// How long a statement may take.
+    pub fn timeout(&self) -> Option<Duration> {
+        let Self { settings, server, .. } = self;
+        // Under a scheme whose transactions wait, all sessions of the thread would wait with it.
+        let lock_timeout = settings.lock_timeout.filter(|_| server.waits);
+        match (settings.statement_timeout, lock_timeout) {
+            (Some(statement), Some(lock)) => Some(statement.min(lock)),
+            (statement, lock) => statement.or(lock),
+        }
+    }
+}

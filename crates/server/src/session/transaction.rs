@@ -1,0 +1,249 @@
+//! The transaction of a session: none, an implicit one around a string or a pipeline, a block from BEGIN on, or a block
+//! that has failed.
+
+use chiliad::{Cancel, Database, Error, OpenTransaction, Pending, RunOptions};
+use chiliad_sql::{Modes, SqlError};
+use std::time::Duration;
+
+/// A transaction of a session. It takes a worker of the database with its first statement, not before.
+#[derive(Default)]
+pub(super) struct Tx {
+    state: State,
+    open: Option<OpenTransaction>,
+    savepoints: Vec<Savepoint>,
+    /// When it began, in microseconds from 1970.
+    pub began: i64,
+    pub read_only: bool,
+    /// Statements have read since what was read was last validated.
+    unproved: bool,
+    /// It has met a conflict: nothing but its end is left.
+    lost: bool,
+}
+
+/// How far a transaction is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum State {
+    #[default]
+    None,
+    /// Of one string or pipeline: it ends with that.
+    Implicit,
+    /// From BEGIN on.
+    Block,
+    /// A block after an error: only its end, or a savepoint, is left.
+    Failed,
+}
+
+struct Savepoint {
+    name: String,
+    mark: chiliad::Mark,
+}
+
+/// The limits of a statement's waits.
+pub(super) struct Limits<'a> {
+    pub timeout: Option<Duration>,
+    pub cancel: &'a Cancel,
+}
+
+impl Limits<'_> {
+    fn options(&self) -> RunOptions {
+        let options = RunOptions::default().cancel(self.cancel);
+        match self.timeout {
+            Some(timeout) => options.deadline(timeout),
+            None => options,
+        }
+    }
+}
+
+impl Tx {
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// The letter that tells a client.
+    pub fn status(&self) -> u8 {
+        match self.state {
+            State::None | State::Implicit => b'I',
+            State::Block => b'T',
+            State::Failed => b'E',
+        }
+    }
+
+    /// Whether a worker of the database has begun it.
+    pub fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Begins one around what follows, if there is none.
+    pub fn begin_implicit(&mut self, now: i64, read_only: bool) {
+        if self.state == State::None {
+            *self = Self { state: State::Implicit, began: now, read_only, ..Self::default() };
+        }
+    }
+
+    /// BEGIN: what was implicit becomes a block.
+    pub fn begin_block(&mut self, now: i64, read_only: bool) {
+        if self.state == State::None {
+            *self = Self { began: now, read_only, ..Self::default() };
+        }
+        self.state = State::Block;
+    }
+
+    /// SET TRANSACTION.
+    pub fn set_modes(&mut self, modes: &Modes) -> Result<(), SqlError> {
+        if let Some(read_only) = modes.read_only {
+            if self.is_open() && self.read_only && !read_only {
+                let message = "transaction read-write mode must be set before any query";
+                return Err(SqlError::active_transaction(message));
+            }
+            self.read_only = read_only;
+        }
+        Ok(())
+    }
+
+    /// The open transaction, for a statement with these limits.
+    pub fn part(
+        &mut self,
+        database: &Database,
+        limits: &Limits<'_>,
+    ) -> Result<&mut OpenTransaction, SqlError> {
+        debug_assert!(self.state != State::None, "statements run in a transaction");
+        self.unproved = true;
+        let options = limits.options();
+        match &mut self.open {
+            Some(open) => open.limit(&options),
+            none => {
+                let options = if self.read_only { options.read_only() } else { options };
+                *none = Some(database.open_transaction(&options)?);
+            }
+        }
+        self.open.as_mut().ok_or_else(|| SqlError::internal("no transaction"))
+    }
+
+    /// The error that a client is told in place of one of the statement: where what the statement had read is no state of
+    /// the database, its own is none that ever was.
+    pub fn judge(&mut self, error: SqlError) -> SqlError {
+        let conflict = match &mut self.open {
+            _ if error.is_retryable() => Some(error.clone()),
+            Some(open) => match open.validate() {
+                Err(conflict @ Error::Conflict(_)) => Some(conflict.into()),
+                _ => None,
+            },
+            None => None,
+        };
+        self.unproved = false;
+        self.lost |= conflict.is_some();
+        conflict.unwrap_or(error)
+    }
+
+    /// Whether what was read is one state of the database, before any of it is told.
+    ///
+    /// # Errors
+    /// 40001 and its kin.
+    pub fn prove(&mut self) -> Result<(), SqlError> {
+        if !std::mem::take(&mut self.unproved) {
+            return Ok(());
+        }
+        let Some(open) = &mut self.open else { return Ok(()) };
+        match open.validate() {
+            Err(conflict @ Error::Conflict(_)) => {
+                self.lost = true;
+                Err(conflict.into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A statement has failed: an implicit transaction is over, a block can only be ended.
+    pub fn fail(&mut self) {
+        match self.state {
+            State::None => {}
+            State::Implicit => self.rollback(),
+            State::Block | State::Failed => {
+                self.state = State::Failed;
+                if self.lost || self.savepoints.is_empty() {
+                    // Nobody waits for it any longer.
+                    self.open = None;
+                }
+            }
+        }
+    }
+
+    /// Ends it without effect.
+    pub fn rollback(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Ends it with effect. The result may be told when the handle says that it is durable; `None` where nothing was
+    /// done.
+    ///
+    /// # Errors
+    /// Conflicts and others of a commit; it is rolled back then.
+    pub fn commit(&mut self) -> Result<Option<Pending<()>>, SqlError> {
+        let Self { open, .. } = std::mem::take(self);
+        match open {
+            Some(mut open) => {
+                // What ended a statement's waits must not end the commit.
+                open.limit(&RunOptions::default());
+                Ok(Some(open.submit()?))
+            }
+            None => Ok(None),
+        }
+    }
+
+    pub fn set_savepoint(
+        &mut self,
+        name: &str,
+        database: &Database,
+        limits: &Limits<'_>,
+    ) -> Result<(), SqlError> {
+        let mark = self.part(database, limits)?.set_savepoint()?;
+        self.savepoints.push(Savepoint { name: name.into(), mark });
+        Ok(())
+    }
+
+    /// RELEASE: ends the savepoint and those after it.
+    pub fn release(&mut self, name: &str) -> Result<(), SqlError> {
+        let at = self.find(name)?;
+        let mark = self.savepoints[at].mark;
+        self.savepoints.truncate(at);
+        match &mut self.open {
+            Some(open) => Ok(open.release(mark)?),
+            None => Ok(()),
+        }
+    }
+
+    /// ROLLBACK TO: takes back what was done since, and a failed block goes on.
+    pub fn roll_back_to(&mut self, name: &str) -> Result<(), SqlError> {
+        let at = self.find(name)?;
+        if self.lost {
+            return Err(lost());
+        }
+        self.savepoints.truncate(at + 1);
+        let mark = self.savepoints[at].mark;
+        let Some(open) = &mut self.open else { return Err(lost()) };
+        // What ended the failed statement is not to end this.
+        open.limit(&RunOptions::default());
+        if let Err(error) = open.roll_back_to(mark) {
+            self.lost = true;
+            self.fail();
+            return Err(error.into());
+        }
+        self.state = State::Block;
+        Ok(())
+    }
+
+    fn find(&self, name: &str) -> Result<usize, SqlError> {
+        let found = self.savepoints.iter().rposition(|it| it.name == name);
+        found.ok_or_else(|| SqlError::new("3B001", format!("savepoint \"{name}\" does not exist")))
+    }
+}
+
+/// No savepoint brings a transaction back that has met a conflict.
+fn lost() -> SqlError {
+    let message = "could not serialize access due to concurrent transactions";
+    SqlError::serialization_failure(message)
+        .with_detail(
+            "The conflict concerns the whole transaction, not only what followed the savepoint.",
+        )
+        .with_hint("Roll back and run the whole transaction again.")
+}

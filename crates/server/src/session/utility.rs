@@ -1,0 +1,137 @@
+//! SET, SHOW and other statements that no transaction runs, and CALL.
+
+use super::dialog::Dialog;
+use super::environment::Environment;
+use super::run::Formats;
+use super::transaction::Limits;
+use crate::plans::Plan;
+use crate::wire::Writer;
+use chiliad_sql::{Datum, Kind, SqlError, Type, call_arguments};
+
+impl Dialog {
+    /// Runs a statement of one of the small kinds, and tells the client.
+    pub fn run_utility(&mut self, plan: &Plan, formats: &Formats) -> Result<(), SqlError> {
+        if matches!(plan.prepared.kind(), Kind::Show(_)) && self.query.is_some() {
+            self.describe_rows(plan, formats);
+        }
+        let tag = self.run_utility_rows(plan, formats)?;
+        self.output.complete(&tag);
+        Ok(())
+    }
+
+    /// Runs it, and returns the tag of its success.
+    pub fn run_utility_rows(&mut self, plan: &Plan, formats: &Formats) -> Result<String, SqlError> {
+        match plan.prepared.kind() {
+            Kind::Show(name) => self.show(name, formats)?,
+            Kind::Set(set) if set.name == "session_characteristics" => {
+                self.settings.set_modes(&set.modes);
+            }
+            Kind::Set(set) => {
+                self.set(&set.name, set.value.as_deref(), set.local)?;
+            }
+            Kind::Reset(Some(name)) => self.set(name, None, false)?,
+            Kind::Reset(None) => self.reset_all(),
+            Kind::Discard => self.discard()?,
+            Kind::Deallocate(name) => self.deallocate(name.as_deref())?,
+            Kind::Nothing => {}
+            other => {
+                let message = format!("statements of this kind ({other:?})");
+                return Err(SqlError::feature_not_supported(message));
+            }
+        }
+        Ok(plan.prepared.tag(1))
+    }
+
+    fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<(), SqlError> {
+        if let Some((name, value)) = self.settings.set(name, value, local)? {
+            self.output.parameter_status(name, &value);
+        }
+        if self.tx.state() == super::transaction::State::None {
+            // There is no transaction whose rollback would bring it back.
+            _ = self.settings.end_transaction(true);
+        }
+        Ok(())
+    }
+
+    fn reset_all(&mut self) {
+        self.settings.reset_all();
+        let reported: Vec<_> = self
+            .settings
+            .reported()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        for (name, value) in reported {
+            self.output.parameter_status(&name, &value);
+        }
+    }
+
+    fn show(&mut self, name: &str, formats: &Formats) -> Result<(), SqlError> {
+        let Self { settings, output, .. } = self;
+        if name == "all" {
+            for (name, value) in settings.all() {
+                let row = [name, value, ""].map(Datum::text);
+                let values = row.iter().enumerate();
+                output.data_row(values.map(|(at, it)| (it, Type::Text, formats.is_binary(at))));
+            }
+            return Ok(());
+        }
+        let name = name.to_lowercase();
+        let value = settings.get(&name).ok_or_else(|| {
+            SqlError::undefined_object(format!("unrecognized configuration parameter \"{name}\""))
+        })?;
+        let value = Datum::text(value);
+        output.data_row([(&value, Type::Text, formats.is_binary(0))].into_iter());
+        Ok(())
+    }
+
+    fn discard(&mut self) -> Result<(), SqlError> {
+        if self.tx.status() != b'I' {
+            let message = "DISCARD ALL cannot run inside a transaction block";
+            return Err(SqlError::active_transaction(message));
+        }
+        self.not_again();
+        self.statements.clear();
+        self.portals.clear();
+        self.reset_all();
+        Ok(())
+    }
+
+    fn deallocate(&mut self, name: Option<&str>) -> Result<(), SqlError> {
+        self.not_again();
+        match name {
+            None => self.statements.clear(),
+            Some(name) if self.statements.remove(name).is_some() => {}
+            Some(name) => {
+                let message = format!("prepared statement \"{name}\" does not exist");
+                return Err(SqlError::undefined_statement(message));
+            }
+        }
+        Ok(())
+    }
+
+    /// CALL: runs a procedure of the application in the transaction.
+    pub fn call(&mut self, name: &str, plan: &Plan, values: &[Datum<'_>]) -> Result<(), SqlError> {
+        let procedure = self.server.procedures.get(name).cloned().ok_or_else(|| {
+            SqlError::undefined_function(format!("procedure {name} does not exist"))
+        })?;
+        self.begin_implicit();
+        let timeout = self.timeout();
+        let Self { tx, settings, server, cancel, user, database, .. } = self;
+        let mut environment = Environment {
+            catalog: &server.catalog,
+            settings,
+            cancel,
+            user,
+            database,
+            transaction_time: tx.began,
+            statement_time: self.statement_time,
+        };
+        let open = tx.part(server.catalog.database(), &Limits { timeout, cancel })?;
+        open.with(|tx| {
+            let arguments = call_arguments(&plan.prepared, values, tx.raw(), &mut environment)?;
+            procedure(tx, &arguments)
+        })?;
+        self.output.complete("CALL");
+        Ok(())
+    }
+}

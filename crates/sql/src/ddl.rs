@@ -1,0 +1,474 @@
+//! Statements that change the catalog.
+
+use crate::bind::{folded, is_serial, of_data_type, table_name};
+use crate::catalog::{CatalogView, HIDDEN_KEY, Place, Table, TableInput};
+use crate::details::{ColumnDetails, TableDetails};
+use crate::error::{Result, SqlError};
+use crate::plan::Plan;
+use crate::prepared::Prepared;
+use crate::run::row_sequence;
+use crate::schema_change::SchemaChange;
+use crate::types::Type;
+use chiliad_api::{
+    Column, ColumnPart, IndexParts, SecondarySpec, TableId, TableLayout, TableSchema, TableSpec,
+};
+use chiliad_row::{ColumnType, History, Schema, SchemaColumn};
+use sqlparser::ast;
+use std::sync::Arc;
+
+/// Columns of a table, at most.
+const COLUMNS_MAX: usize = 1_600;
+
+/// The changes of the catalog that a statement of [`crate::Kind::Schema`] asks for, in order.
+///
+/// # Errors
+/// 42P07, 42P01, 42701, 42P16 and their kin, where it cannot be changed so; 0A000.
+pub fn schema_changes(prepared: &Prepared, catalog: &CatalogView) -> Result<Vec<SchemaChange>> {
+    use ast::Statement as S;
+    let Plan::Schema(statement) = &prepared.plan else {
+        return Err(SqlError::internal("a statement that changes no catalog"));
+    };
+    match &**statement {
+        S::CreateTable(create) => create_table(create, catalog),
+        S::CreateIndex(create) => create_index(create, catalog),
+        S::Drop { object_type, if_exists, names, .. } => match object_type {
+            ast::ObjectType::Table => drop_tables(names, *if_exists, catalog),
+            _ => drop_indexes(names, *if_exists, catalog),
+        },
+        S::Truncate(truncate) => {
+            truncate.table_names.iter().map(|it| empty(&it.name, catalog)).collect()
+        }
+        S::AlterTable(alter) => alter_table(alter, catalog),
+        other => Err(SqlError::feature_not_supported(other.to_string())),
+    }
+}
+
+fn unsupported<T>(what: impl core::fmt::Display) -> Result<T> {
+    Err(SqlError::feature_not_supported(format!("{what} is not supported")))
+}
+
+/// The table of a name.
+fn named<'v>(name: &ast::ObjectName, catalog: &'v CatalogView) -> Result<&'v Arc<Table>> {
+    let (ident, shown) = table_name(name)?;
+    catalog
+        .table(&ident.value)
+        .ok_or_else(|| SqlError::undefined_table(format!("relation \"{shown}\" does not exist")))
+}
+
+/// The type of the bytes of a column, without NULL.
+fn stored(of: Type) -> Result<ColumnType> {
+    Ok(match of {
+        Type::Bool => ColumnType::Bool,
+        Type::Int2 => ColumnType::Signed(16),
+        Type::Int4 => ColumnType::Signed(32),
+        Type::Int8 => ColumnType::Signed(64),
+        Type::Float4 => ColumnType::Float(32),
+        Type::Float8 => ColumnType::Float(64),
+        Type::Numeric => ColumnType::Decimal,
+        Type::Text | Type::Varchar | Type::Bpchar => ColumnType::String,
+        Type::Bytea => ColumnType::Blob,
+        Type::Date => ColumnType::Date,
+        Type::Time => ColumnType::Time,
+        Type::Timestamp | Type::Timestamptz => ColumnType::Instant,
+        Type::Uuid => ColumnType::Uuid,
+        Type::Json | Type::Jsonb => ColumnType::Json,
+        other => return unsupported(format!("a column of type {other}")),
+    })
+}
+
+/// A table that is being declared.
+#[derive(Default)]
+struct Draft {
+    name: String,
+    columns: Vec<DraftColumn>,
+    key: Option<Vec<String>>,
+    /// Names and columns of unique indexes.
+    unique: Vec<(Option<String>, Vec<String>)>,
+    /// Sequences that its columns have.
+    sequences: Vec<String>,
+}
+
+struct DraftColumn {
+    details: ColumnDetails,
+    is_nullable: bool,
+}
+
+fn create_table(create: &ast::CreateTable, catalog: &CatalogView) -> Result<Vec<SchemaChange>> {
+    let (ident, _) = table_name(&create.name)?;
+    let name = ident.value;
+    if catalog.table(&name).is_some() {
+        let message = format!("relation \"{name}\" already exists");
+        return match create.if_not_exists {
+            true => {
+                let message = format!("{message}, skipping");
+                Ok(vec![SchemaChange::Notice { sqlstate: "42P07", message }])
+            }
+            false => Err(SqlError::duplicate_table(message)),
+        };
+    }
+    if create.query.is_some() || create.like.is_some() || create.temporary {
+        return unsupported("CREATE TABLE of a query, of another table or a temporary one");
+    }
+    let mut draft = Draft { name, ..Draft::default() };
+    for column in &create.columns {
+        draft.add(column)?;
+    }
+    for constraint in &create.constraints {
+        draft.constrain(constraint)?;
+    }
+    draft.finish()
+}
+
+impl Draft {
+    fn add(&mut self, column: &ast::ColumnDef) -> Result<()> {
+        let name = folded(column.name.clone()).value;
+        if self.columns.iter().any(|it| it.details.name == name) {
+            let message = format!("column \"{name}\" specified more than once");
+            return Err(SqlError::duplicate_column(message));
+        }
+        if self.columns.len() == COLUMNS_MAX {
+            return Err(SqlError::program_limit("tables can have at most 1600 columns"));
+        }
+        let (column_type, modifier) = of_data_type(&column.data_type)?;
+        let mut details = ColumnDetails {
+            name: name.clone(),
+            column_type,
+            modifier,
+            default: None,
+            sequence: None,
+            always: false,
+        };
+        let mut is_nullable = true;
+        if is_serial(&column.data_type) {
+            is_nullable = false;
+            details.sequence = Some(self.sequence(&name));
+        }
+        for option in &column.options {
+            match &option.option {
+                ast::ColumnOption::Null => is_nullable = true,
+                ast::ColumnOption::NotNull => is_nullable = false,
+                ast::ColumnOption::Default(default) => details.default = Some(default.to_string()),
+                ast::ColumnOption::PrimaryKey(_) => self.set_key(vec![name.clone()])?,
+                ast::ColumnOption::Unique(_) => {
+                    let index = option.name.clone().map(|it| folded(it).value);
+                    self.unique.push((index, vec![name.clone()]));
+                }
+                ast::ColumnOption::Generated { generated_as, generation_expr: None, .. } => {
+                    is_nullable = false;
+                    details.always = matches!(generated_as, ast::GeneratedAs::Always);
+                    details.sequence = Some(self.sequence(&name));
+                }
+                other => return unsupported(format!("the option {other} of a column")),
+            }
+        }
+        self.columns.push(DraftColumn { details, is_nullable });
+        Ok(())
+    }
+
+    /// The sequence of a column.
+    fn sequence(&mut self, column: &str) -> String {
+        let name = format!("{}_{column}_seq", self.name);
+        self.sequences.push(name.clone());
+        name
+    }
+
+    fn set_key(&mut self, columns: Vec<String>) -> Result<()> {
+        if self.key.replace(columns).is_some() {
+            let message =
+                format!("multiple primary keys for table \"{}\" are not allowed", self.name);
+            return Err(SqlError::new("42P16", message));
+        }
+        Ok(())
+    }
+
+    fn constrain(&mut self, constraint: &ast::TableConstraint) -> Result<()> {
+        match constraint {
+            ast::TableConstraint::PrimaryKey(key) => self.set_key(column_names(&key.columns)?),
+            ast::TableConstraint::Unique(unique) => {
+                let name = unique.name.clone().map(|it| folded(it).value);
+                self.unique.push((name, column_names(&unique.columns)?));
+                Ok(())
+            }
+            other => unsupported(format!("the constraint {other}")),
+        }
+    }
+
+    fn place_of(&self, name: &str) -> Result<usize> {
+        self.columns.iter().position(|it| it.details.name == name).ok_or_else(|| {
+            SqlError::new("42703", format!("column \"{name}\" named in key does not exist"))
+        })
+    }
+
+    /// The table, with its indexes and sequences.
+    fn finish(mut self) -> Result<Vec<SchemaChange>> {
+        let key = self.key.clone().unwrap_or_default();
+        for name in &key {
+            let at = self.place_of(name)?;
+            self.columns[at].is_nullable = false;
+        }
+        let hidden_key = key.is_empty();
+        let mut layout_key = Vec::new();
+        for name in &key {
+            let column = &self.columns[self.place_of(name)?];
+            layout_key.push(Column::new(name, stored(column.details.column_type)?));
+        }
+        if hidden_key {
+            layout_key.push(Column::new(HIDDEN_KEY, ColumnType::Unsigned(64)));
+            self.sequences.push(row_sequence(&self.name));
+        }
+        let mut rows = Vec::new();
+        for column in self.columns.iter().filter(|it| !key.contains(&it.details.name)) {
+            let of = stored(column.details.column_type)?;
+            let of = if column.is_nullable { ColumnType::Optional(Box::new(of)) } else { of };
+            rows.push(SchemaColumn::new(rows.len() as u32, &column.details.name, of));
+        }
+        let wrong = |error| SqlError::new("42P16", format!("{error}"));
+        let rows = History::new(Schema::new(rows).map_err(wrong)?);
+        let mut spec = TableSpec::ordered(&self.name);
+        let schema = TableSchema { key: layout_key, rows, expires: None };
+        spec.layout = TableLayout::Schema(Arc::new(schema));
+        for (name, columns) in &self.unique {
+            let name =
+                name.clone().unwrap_or_else(|| format!("{}_{}_key", self.name, columns.join("_")));
+            spec.secondary.push(index_of(&spec, &name, columns, true)?);
+        }
+        let columns = self.columns.into_iter().map(|it| it.details).collect();
+        let details = TableDetails { columns, hidden_key };
+        let sequences =
+            self.sequences.into_iter().map(|name| SchemaChange::CreateSequence { name });
+        Ok(sequences.chain([SchemaChange::CreateTable { spec, details }]).collect())
+    }
+}
+
+/// A secondary index over columns of rows.
+fn index_of(
+    spec: &TableSpec,
+    name: &str,
+    columns: &[String],
+    unique: bool,
+) -> Result<SecondarySpec> {
+    let TableLayout::Schema(schema) = &spec.layout else {
+        return unsupported("an index of a table whose rows have no versions");
+    };
+    let current = schema.rows.current();
+    let mut parts = Vec::new();
+    for column in columns {
+        let Some(at) = current.place_of(column) else {
+            return match schema.key.iter().any(|it| it.name == *column) {
+                true => {
+                    unsupported(format!("the column {column} of the primary key in another index"))
+                }
+                false => {
+                    Err(SqlError::undefined_column(format!("column \"{column}\" does not exist")))
+                }
+            };
+        };
+        parts.push(ColumnPart { number: current.columns()[at].number, descending: false });
+    }
+    Ok(SecondarySpec { name: name.into(), parts: IndexParts::Columns(parts), unique })
+}
+
+/// The names of columns that stand for themselves, upwards.
+fn column_names(columns: &[ast::IndexColumn]) -> Result<Vec<String>> {
+    let name = |column: &ast::IndexColumn| match &column.column.expr {
+        ast::Expr::Identifier(ident)
+            if matches!(column.column.options.sort, None | Some(ast::OrderBySort::Asc)) =>
+        {
+            Ok(folded(ident.clone()).value)
+        }
+        other => unsupported(format!("an index over {other}")),
+    };
+    columns.iter().map(name).collect()
+}
+
+fn create_index(create: &ast::CreateIndex, catalog: &CatalogView) -> Result<Vec<SchemaChange>> {
+    let table = named(&create.table_name, catalog)?;
+    if create.predicate.is_some() || !create.include.is_empty() {
+        return unsupported("an index with WHERE or INCLUDE");
+    }
+    let columns = column_names(&create.columns)?;
+    let name = match &create.name {
+        Some(name) => table_name(name)?.0.value,
+        None => format!("{}_{}_idx", table.name, columns.join("_")),
+    };
+    if owner_of(&name, catalog).is_some() {
+        let message = format!("relation \"{name}\" already exists");
+        if !create.if_not_exists {
+            return Err(SqlError::duplicate_table(message));
+        }
+        let message = format!("{message}, skipping");
+        return Ok(vec![SchemaChange::Notice { sqlstate: "42P07", message }]);
+    }
+    let index = index_of(&table.spec, &name, &columns, create.unique)?;
+    Ok(vec![SchemaChange::AddIndex { table: table.id, index }])
+}
+
+/// The table that has an index of this name.
+fn owner_of<'v>(index: &str, catalog: &'v CatalogView) -> Option<&'v Arc<Table>> {
+    catalog.tables().find(|table| table.spec.secondary.iter().any(|it| it.name == index))
+}
+
+fn drop_tables(
+    names: &[ast::ObjectName],
+    if_exists: bool,
+    catalog: &CatalogView,
+) -> Result<Vec<SchemaChange>> {
+    let mut changes = Vec::new();
+    for name in names {
+        let (ident, shown) = table_name(name)?;
+        let Some(table) = catalog.table(&ident.value) else {
+            if if_exists {
+                let message = format!("table \"{shown}\" does not exist, skipping");
+                changes.push(SchemaChange::Notice { sqlstate: "00000", message });
+                continue;
+            }
+            return Err(SqlError::undefined_table(format!("table \"{shown}\" does not exist")));
+        };
+        let is_known = |it: &SchemaChange| matches!(it, SchemaChange::DropTable { table: id, .. } if *id == table.id);
+        if changes.iter().any(is_known) {
+            continue;
+        }
+        changes.push(SchemaChange::DropTable { table: table.id, name: table.name.clone() });
+        let columns = table.columns.iter().filter_map(|it| it.sequence.clone());
+        let rows = table.hidden_key.then(|| row_sequence(&table.name));
+        let sequences = columns.chain(rows).map(|name| SchemaChange::DropSequence { name });
+        changes.extend(sequences);
+    }
+    Ok(changes)
+}
+
+fn drop_indexes(
+    names: &[ast::ObjectName],
+    if_exists: bool,
+    catalog: &CatalogView,
+) -> Result<Vec<SchemaChange>> {
+    let mut changes = Vec::new();
+    for name in names {
+        let (ident, shown) = table_name(name)?;
+        match owner_of(&ident.value, catalog) {
+            Some(table) => {
+                changes.push(SchemaChange::DropIndex { table: table.id, name: ident.value });
+            }
+            None if if_exists => {
+                let message = format!("index \"{shown}\" does not exist, skipping");
+                changes.push(SchemaChange::Notice { sqlstate: "00000", message });
+            }
+            None => {
+                let message = format!("index \"{shown}\" does not exist");
+                return Err(SqlError::new("42704", message));
+            }
+        }
+    }
+    Ok(changes)
+}
+
+fn empty(name: &ast::ObjectName, catalog: &CatalogView) -> Result<SchemaChange> {
+    let table = named(name, catalog)?;
+    let (spec, details) = (table.spec.clone(), table.details.clone());
+    Ok(SchemaChange::Truncate { table: table.id, spec, details })
+}
+
+fn alter_table(alter: &ast::AlterTable, catalog: &CatalogView) -> Result<Vec<SchemaChange>> {
+    let table = named(&alter.name, catalog)?;
+    let mut changes = Vec::new();
+    for operation in &alter.operations {
+        match operation {
+            ast::AlterTableOperation::AddConstraint {
+                constraint: ast::TableConstraint::PrimaryKey(key),
+                ..
+            } => changes.extend(add_key(table, column_names(&key.columns)?)?),
+            ast::AlterTableOperation::AddConstraint {
+                constraint: ast::TableConstraint::Unique(unique),
+                ..
+            } => {
+                let columns = column_names(&unique.columns)?;
+                let name = unique.name.clone().map(|it| folded(it).value);
+                let name =
+                    name.unwrap_or_else(|| format!("{}_{}_key", table.name, columns.join("_")));
+                let index = index_of(&table.spec, &name, &columns, true)?;
+                changes.push(SchemaChange::AddIndex { table: table.id, index });
+            }
+            other => return unsupported(format!("ALTER TABLE {other}")),
+        }
+    }
+    Ok(changes)
+}
+
+/// A primary key for a table whose rows are numbered: they are written anew under it.
+fn add_key(table: &Arc<Table>, key: Vec<String>) -> Result<Vec<SchemaChange>> {
+    let Some(details) = table.details.as_ref().filter(|_| table.hidden_key) else {
+        let message = format!("multiple primary keys for table \"{}\" are not allowed", table.name);
+        return Err(SqlError::new("42P16", message));
+    };
+    if !table.spec.secondary.is_empty() {
+        return unsupported("a primary key for a table that has indexes");
+    }
+    let columns = details.columns.iter().map(|details| {
+        let column = table.columns.iter().find(|it| it.name == details.name);
+        DraftColumn {
+            details: details.clone(),
+            is_nullable: column.is_none_or(|it| it.is_nullable),
+        }
+    });
+    let (name, columns) = (table.name.clone(), columns.collect());
+    let draft = Draft { name, columns, key: Some(key), ..Draft::default() };
+    let mut changes = Vec::new();
+    for change in draft.finish()? {
+        if let SchemaChange::CreateTable { spec, details } = change {
+            changes.push(SchemaChange::Rewrite { table: table.id, spec, details });
+        }
+    }
+    changes.push(SchemaChange::DropSequence { name: row_sequence(&table.name) });
+    Ok(changes)
+}
+
+/// Makes rows of a table rows of the one in its place ([`SchemaChange::Rewrite`]).
+#[derive(Clone, Debug)]
+pub struct Rewrite {
+    before: Arc<Table>,
+    after: CatalogView,
+    name: String,
+}
+
+impl Rewrite {
+    /// From this table to one of another declaration.
+    #[must_use]
+    pub fn new(before: &Arc<Table>, spec: TableSpec, details: TableDetails) -> Self {
+        let name = spec.name.clone();
+        let details = Some(details);
+        let table = TableInput { details, ..TableInput::new(TableId(0), spec) };
+        Self { before: Arc::clone(before), after: CatalogView::new(0, [table]), name }
+    }
+
+    /// The key and the row, as bytes, that a row becomes.
+    ///
+    /// # Errors
+    /// A line that says why there is none: NULL in a column of the key.
+    pub fn row(&self, key: &[u8], row: &[u8]) -> core::result::Result<(Vec<u8>, Vec<u8>), String> {
+        self.try_row(key, row).map_err(|error| error.message)
+    }
+
+    fn try_row(&self, key: &[u8], row: &[u8]) -> Result<(Vec<u8>, Vec<u8>)> {
+        let missing = || SqlError::internal("a table without its columns");
+        let after = self.after.table(&self.name).ok_or_else(missing)?;
+        let body = self.before.body(row)?;
+        let needed = vec![true; self.before.columns.len()];
+        let mut found = Vec::new();
+        self.before.decode(key, &body, &needed, &mut found)?;
+        let value = |column: &crate::catalog::Column| {
+            let at = self.before.place_of(&column.name)?;
+            found.get(at).map(crate::Datum::borrowed)
+        };
+        let values = after.columns.iter().map(value).collect::<Option<Vec<_>>>();
+        let values = values.ok_or_else(missing)?;
+        for (column, value) in after.columns.iter().zip(&values) {
+            if value.is_null() && matches!(column.place, Place::Key(_)) {
+                let message = format!("column \"{}\" contains null values", column.name);
+                return Err(SqlError::not_null_violation(message));
+            }
+        }
+        let mut bytes = Vec::new();
+        after.encode(&values, &mut bytes)?;
+        Ok((after.key_of(&values, None)?, bytes))
+    }
+}

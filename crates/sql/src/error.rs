@@ -1,0 +1,265 @@
+//! Errors, with the five letters by which PostgreSQL's clients tell them apart.
+
+use chiliad_api::{Error, Reason};
+use core::fmt;
+
+/// The result of this crate's functions.
+pub type Result<T> = core::result::Result<T, SqlError>;
+
+/// A failed statement.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SqlError {
+    /// The class and the condition, as PostgreSQL numbers them.
+    pub sqlstate: &'static str,
+    /// What is wrong, in one line that begins with a small letter.
+    pub message: String,
+    /// More about it.
+    pub detail: Option<String>,
+    /// What may help.
+    pub hint: Option<String>,
+    /// Where in the statement's text it is, in characters from 1.
+    pub position: Option<u32>,
+}
+
+macro_rules! constructors {
+    ($($(#[$doc:meta])* $name:ident $state:literal;)*) => {
+        impl SqlError {
+            $($(#[$doc])*
+            #[cold]
+            #[must_use]
+            pub fn $name(message: impl Into<String>) -> Self {
+                Self::new($state, message)
+            })*
+        }
+    };
+}
+
+constructors! {
+    /// The message does not fit what the connection expects.
+    protocol_violation "08P01";
+    /// SQL that this crate does not know.
+    feature_not_supported "0A000";
+    /// A text is longer than its type allows.
+    string_too_long "22001";
+    /// A number that its type does not hold.
+    numeric_out_of_range "22003";
+    /// A date or time that its type does not hold.
+    datetime_out_of_range "22008";
+    /// A division by zero.
+    division_by_zero "22012";
+    /// A parameter that its function does not accept.
+    invalid_parameter "22023";
+    /// A logarithm of a number that has none.
+    invalid_logarithm "2201E";
+    /// A power that does not exist.
+    invalid_power "2201F";
+    /// A limit below zero.
+    invalid_limit "2201W";
+    /// An offset below zero.
+    invalid_offset "2201X";
+    /// A text of a type that stands for no value of it.
+    invalid_text "22P02";
+    /// Bytes of a type that stand for no value of it.
+    invalid_binary "22P03";
+    /// A line of COPY that is none.
+    bad_copy "22P04";
+    /// Bytes that are no UTF-8.
+    not_utf8 "22021";
+    /// A text that is no date or time.
+    invalid_datetime "22007";
+    /// No value in a column that must have one.
+    not_null_violation "23502";
+    /// Two rows of one key.
+    unique_violation "23505";
+    /// A condition of the table does not hold.
+    check_violation "23514";
+    /// A row to be changed twice by one statement.
+    cardinality_violation "21000";
+    /// The transaction only reads.
+    read_only_transaction "25006";
+    /// The statement cannot stand in a transaction.
+    active_transaction "25001";
+    /// No prepared statement has this name.
+    undefined_statement "26000";
+    /// The transaction was refused, and may be run again.
+    serialization_failure "40001";
+    /// The transaction waited in a circle.
+    deadlock "40P01";
+    /// The text is no statement.
+    syntax_error "42601";
+    /// A name is that of two columns.
+    ambiguous_column "42702";
+    /// A column that is not there.
+    undefined_column "42703";
+    /// A table that is not there.
+    undefined_table "42P01";
+    /// A function or operator that is not there.
+    undefined_function "42883";
+    /// A type or another object that is not there.
+    undefined_object "42704";
+    /// A parameter whose type is not clear.
+    indeterminate_parameter "42P18";
+    /// A parameter that is not there.
+    undefined_parameter "42P02";
+    /// Types that do not fit each other.
+    datatype_mismatch "42804";
+    /// A type that cannot become another one.
+    cannot_coerce "42846";
+    /// A column that is neither grouped nor in an aggregate.
+    grouping_error "42803";
+    /// A table that is there already.
+    duplicate_table "42P07";
+    /// A column that is there already.
+    duplicate_column "42701";
+    /// An index or another object that is there already.
+    duplicate_object "42710";
+    /// Two tables of one name in a statement.
+    duplicate_alias "42712";
+    /// A definition of a table that makes no sense.
+    invalid_table_definition "42P16";
+    /// A reference to a column that is not allowed here.
+    invalid_column_reference "42P10";
+    /// The name of something of another kind.
+    wrong_object_type "42809";
+    /// Others need the object.
+    dependent_objects "2BP01";
+    /// There is not enough memory.
+    out_of_memory "53200";
+    /// The statement is too complex.
+    statement_too_complex "54001";
+    /// Something is longer than it may be.
+    program_limit "54000";
+    /// There are more columns than there may be.
+    too_many_columns "54011";
+    /// Somebody holds a lock, and it was not waited for any longer.
+    lock_not_available "55P03";
+    /// The object is not in a state in which it can be used so.
+    not_in_required_state "55000";
+    /// It was told to give up.
+    query_canceled "57014";
+    /// The disk or the log has failed.
+    io_error "58030";
+    /// The stored bytes are not those of the table.
+    data_corrupted "XX001";
+    /// A mistake in this program.
+    internal "XX000";
+}
+
+impl SqlError {
+    /// An error without detail, hint and position.
+    #[cold]
+    #[must_use]
+    pub fn new(sqlstate: &'static str, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { sqlstate, message, detail: None, hint: None, position: None }
+    }
+
+    /// This error with more about it.
+    #[must_use]
+    pub fn with_detail(self, detail: impl Into<String>) -> Self {
+        Self { detail: Some(detail.into()), ..self }
+    }
+
+    /// This error with something that may help.
+    #[must_use]
+    pub fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// This error with its place in the text, where it has none yet.
+    #[must_use]
+    pub fn at(self, position: Option<u32>) -> Self {
+        Self { position: self.position.or(position), ..self }
+    }
+
+    /// Whether the whole transaction may succeed when it is run again.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        matches!(self.sqlstate, "40001" | "40P01")
+    }
+}
+
+impl fmt::Display for SqlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.sqlstate, self.message)?;
+        if let Some(detail) = &self.detail {
+            write!(f, " ({detail})")?;
+        }
+        if let Some(position) = self.position {
+            write!(f, " at character {position}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for SqlError {}
+
+impl From<Error> for SqlError {
+    #[cold]
+    fn from(error: Error) -> Self {
+        let text = error.to_string();
+        match error {
+            Error::Conflict(Reason::Deadlock) => {
+                Self::deadlock("deadlock detected").with_detail(text)
+            }
+            Error::Conflict(Reason::LockTimeout) => {
+                Self::lock_not_available("canceling statement due to lock timeout")
+            }
+            Error::Conflict(_) => {
+                let message = "could not serialize access due to concurrent transactions";
+                Self::serialization_failure(message)
+                    .with_detail(text)
+                    .with_hint("The transaction might succeed if retried.")
+            }
+            Error::DuplicateKey(duplicate) => Self::unique_violation(format!(
+                "duplicate key value violates unique constraint \"{}_pkey\"",
+                duplicate.table
+            ))
+            .with_detail(text),
+            Error::UniqueViolation { index } => Self::unique_violation(format!(
+                "duplicate key value violates unique constraint \"{index}\""
+            )),
+            Error::NotUnique(_) => {
+                Self::unique_violation("could not create unique index").with_detail(text)
+            }
+            Error::UnknownTable(_) => Self::undefined_table(text),
+            Error::TableExists(name) => {
+                Self::duplicate_table(format!("relation \"{name}\" already exists"))
+            }
+            Error::UnknownIndex(_) => Self::undefined_object(text),
+            Error::KeyTooLong { .. } | Error::ValueSize { .. } => Self::program_limit(text),
+            Error::TransactionTooLarge { .. } => Self::program_limit(text),
+            Error::ReadOnly | Error::OpenedReadOnly => {
+                Self::read_only_transaction("cannot execute a write in a read-only transaction")
+                    .with_detail(text)
+            }
+            Error::ReadOnlyTable(_) | Error::Migrating(_) => Self::not_in_required_state(text),
+            Error::OutOfMemory { .. } => Self::out_of_memory("out of memory").with_detail(text),
+            Error::LocksExhausted { .. } => {
+                Self::out_of_memory("out of shared memory").with_detail(text)
+            }
+            Error::TooManyWorkers { .. } | Error::HostExhausted(_) => Self::new("53300", text),
+            Error::DeadlineExceeded => {
+                Self::query_canceled("canceling statement due to statement timeout")
+            }
+            Error::Canceled => Self::query_canceled("canceling statement due to user request"),
+            Error::TransactionOver | Error::RolledBack => Self::new(
+                "25P02",
+                "current transaction is aborted, commands ignored until end of transaction block",
+            ),
+            Error::LogFailed(_) | Error::Data(_) | Error::LogRefused { .. } => {
+                Self::io_error("the log has failed").with_detail(text)
+            }
+            Error::NotYetDurable { .. } => Self::new("40003", text),
+            Error::BadRow(_) => Self::data_corrupted(text),
+            Error::SchemaChanged(_) | Error::LayoutDiffers(_) => {
+                Self::serialization_failure("the table's definition has changed").with_detail(text)
+            }
+            Error::Unsupported(_) | Error::NotOrdered | Error::PresentOnly => {
+                Self::feature_not_supported(text)
+            }
+            Error::Schema(_) | Error::InvalidOption(_) => Self::invalid_table_definition(text),
+            _ => Self::internal(text),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Running a prepared statement in a transaction.
+
+use crate::datum::{Datum, OwnedDatum};
+use crate::environment::Environment;
+use crate::error::{Result, SqlError};
+use crate::expr::{Context, eval};
+use crate::plan::Plan;
+use crate::prepared::Prepared;
+use crate::run::{Flow, change, insert, run_query};
+use chiliad_api::Transaction;
+
+/// Takes the rows of a result.
+pub trait RowSink {
+    /// Takes a row: a value for each of [`Prepared::columns`].
+    ///
+    /// # Errors
+    /// Whatever is to end the statement.
+    fn row(&mut self, row: &[Datum<'_>]) -> Result<()>;
+}
+
+impl<F: FnMut(&[Datum<'_>]) -> Result<()>> RowSink for F {
+    fn row(&mut self, row: &[Datum<'_>]) -> Result<()> {
+        self(row)
+    }
+}
+
+/// The end of a statement.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Done {
+    /// Rows returned by a query, or inserted, updated or deleted: for [`Prepared::tag`].
+    pub rows: u64,
+}
+
+/// Runs a statement of [`crate::Kind::Query`], `Write` or `Explain`, in `transaction`. For `COPY .. FROM` it inserts one row, whose
+/// values are the parameters; for `COPY .. TO` it returns the rows to be copied.
+///
+/// After an error the transaction can only be rolled back, to a savepoint at least: a part of the statement may have been
+/// done.
+///
+/// # Errors
+/// Those of the statement, of the transaction and of `sink`.
+pub fn execute(
+    prepared: &Prepared,
+    parameters: &[Datum<'_>],
+    transaction: &mut dyn Transaction,
+    environment: &mut dyn Environment,
+    sink: &mut dyn RowSink,
+) -> Result<Done> {
+    let cx = Context::new(parameters, transaction, environment);
+    let rows = match &prepared.plan {
+        Plan::Query(query) => {
+            let mut rows = 0;
+            run_query(query, &[], &cx, &mut |row| {
+                rows += 1;
+                sink.row(row).map(|()| Flow::More)
+            })?;
+            rows
+        }
+        Plan::Insert(plan) => insert(plan, &cx, sink)?,
+        Plan::Change(plan) => change(plan, &cx, sink)?,
+        Plan::Explain(lines) => {
+            lines.iter().try_for_each(|line| sink.row(&[Datum::text(line.as_str())]))?;
+            lines.len() as u64
+        }
+        Plan::None | Plan::Call(_) | Plan::Schema(_) => {
+            return Err(SqlError::internal("a statement that no transaction runs"));
+        }
+    };
+    Ok(Done { rows })
+}
+
+/// The values of the arguments of `CALL`.
+///
+/// # Errors
+/// Those of its expressions.
+pub fn call_arguments(
+    prepared: &Prepared,
+    parameters: &[Datum<'_>],
+    transaction: &mut dyn Transaction,
+    environment: &mut dyn Environment,
+) -> Result<Vec<OwnedDatum>> {
+    let Plan::Call(arguments) = &prepared.plan else {
+        return Err(SqlError::internal("a statement that calls nothing"));
+    };
+    let cx = Context::new(parameters, transaction, environment);
+    arguments.iter().map(|it| eval(it, &[], &cx).map(Datum::into_owned)).collect()
+}

@@ -1,0 +1,57 @@
+//! SQL in the dialect of PostgreSQL: text in, a compiled plan, rows out.
+//!
+//! It knows transactions ([`chiliad_api::Transaction`]), declarations of tables and the bytes of rows and keys. It knows no
+//! socket, no wire protocol and no scheme. Tables that SQL declares are of the kind that `#[derive(Row)]` declares, with the
+//! same bytes, so either sees those of the other.
+//!
+//! | to see | look into |
+//! | --- | --- |
+//! | a text as statements | `statement` |
+//! | the tables that statements are about | `catalog`, `details` |
+//! | statements about the session, and COPY, which have a grammar of their own | `utility` |
+//! | names and types resolved: how rows are found | `prepare`, `prepared`, `bind`, `plan`, `explain` |
+//! | expressions | `expr` |
+//! | running it | `execute`, `run`, `environment` |
+//! | rows and keys as values | `storage` |
+//! | changes of the catalog | `ddl`, `schema_change` |
+//! | types, values, their text and binary formats | `types`, `datum`, `numeric`, `codec` |
+//! | errors and their codes | `error` |
+#![forbid(unsafe_code)]
+
+mod bind;
+mod catalog;
+pub mod codec;
+mod datum;
+mod ddl;
+mod details;
+mod environment;
+mod error;
+mod execute;
+mod explain;
+mod expr;
+mod numeric;
+mod plan;
+mod prepare;
+mod prepared;
+mod run;
+mod schema_change;
+mod statement;
+mod storage;
+mod types;
+mod utility;
+
+pub use catalog::{CatalogView, Column, HIDDEN_KEY, Index, Place, Table, TableInput};
+pub use datum::{Datum, OwnedDatum};
+pub use ddl::{Rewrite, schema_changes};
+pub use details::{ColumnDetails, TableDetails};
+pub use environment::{Environment, Moment};
+pub use error::{Result, SqlError};
+pub use execute::{Done, RowSink, call_arguments, execute};
+pub use numeric::Numeric;
+pub use prepare::prepare;
+pub use prepared::{
+    Copy, CopyFormat, Kind, Modes, OutputColumn, Prepared, Set, TransactionControl,
+};
+pub use schema_change::SchemaChange;
+pub use statement::{Statement, parse};
+pub use types::Type;

@@ -1,0 +1,199 @@
+//! Makes a prepared statement of a parsed one.
+
+use crate::bind::{Binder, Scope, folded_names};
+use crate::catalog::CatalogView;
+use crate::error::{Result, SqlError};
+use crate::explain::explain;
+use crate::plan::Plan;
+use crate::prepared::{Copy, Kind, OutputColumn, Prepared};
+use crate::statement::{Ast, Statement, parse};
+use crate::types::Type;
+use crate::utility::{CopySource, CopyStatement, Utility};
+use sqlparser::ast;
+
+/// Resolves the names and types of a statement. `declared` are the types of its parameters that the client has said,
+/// `$1` first; those of the others follow from their places.
+///
+/// # Errors
+/// 42P01, 42703, 42883, 42804 and their kin for names and types that do not fit; 42P18 for a parameter of no clear
+/// type; 0A000 for what is not supported.
+pub fn prepare(
+    statement: &Statement,
+    catalog: &CatalogView,
+    declared: &[Option<Type>],
+) -> Result<Prepared> {
+    match &statement.ast {
+        Ast::Utility(utility) => prepare_utility(utility, catalog),
+        Ast::Parsed(parsed) => prepare_parsed(parsed, statement, catalog, declared),
+    }
+}
+
+fn prepare_parsed(
+    parsed: &ast::Statement,
+    statement: &Statement,
+    catalog: &CatalogView,
+    declared: &[Option<Type>],
+) -> Result<Prepared> {
+    let mut binder = Binder::new(catalog, Some(statement));
+    binder.parameters = declared.to_vec();
+    let (kind, tag, plan, columns) = bind(parsed, &mut binder)?;
+    let mut parameters = Vec::with_capacity(binder.parameters.len());
+    for (at, of) in binder.parameters.iter().enumerate() {
+        let of = of.filter(|it| *it != Type::Unknown).ok_or_else(|| {
+            let message = format!("could not determine data type of parameter ${}", at + 1);
+            SqlError::new("42P18", message)
+        })?;
+        parameters.push(of);
+    }
+    Ok(Prepared { kind, tag, parameters, columns, catalog_version: catalog.version(), plan })
+}
+
+type BoundStatement = (Kind, &'static str, Plan, Vec<OutputColumn>);
+
+fn bind(parsed: &ast::Statement, binder: &mut Binder<'_>) -> Result<BoundStatement> {
+    use ast::Statement as S;
+    Ok(match parsed {
+        S::Query(query) => {
+            let bound = binder.query(query, &Scope::default().inner())?;
+            let kind = Kind::Query { for_update: !query.locks.is_empty() };
+            (kind, "SELECT", Plan::Query(bound.query), bound.columns)
+        }
+        S::Insert(insert) => {
+            let (insert, columns) = binder.insert(insert)?;
+            (Kind::Write, "INSERT", Plan::Insert(Box::new(insert)), columns)
+        }
+        S::Update(update) => {
+            let (change, columns) = binder.update(update)?;
+            (Kind::Write, "UPDATE", Plan::Change(Box::new(change)), columns)
+        }
+        S::Delete(delete) => {
+            let (change, columns) = binder.delete(delete)?;
+            (Kind::Write, "DELETE", Plan::Change(Box::new(change)), columns)
+        }
+        S::Call(function) => call(function, binder)?,
+        S::Explain { statement, analyze: false, .. } => {
+            let (_, _, plan, _) = bind(statement, binder)?;
+            let column = OutputColumn {
+                name: "QUERY PLAN".into(),
+                sql_type: Type::Text,
+                modifier: -1,
+                table_oid: 0,
+                column_number: 0,
+            };
+            (Kind::Explain, "EXPLAIN", Plan::Explain(explain(&plan)?), vec![column])
+        }
+        S::CreateTable(_) => schema(parsed, "CREATE TABLE"),
+        S::CreateIndex(_) => schema(parsed, "CREATE INDEX"),
+        S::Drop { object_type: ast::ObjectType::Table, .. } => schema(parsed, "DROP TABLE"),
+        S::Drop { object_type: ast::ObjectType::Index, .. } => schema(parsed, "DROP INDEX"),
+        S::Truncate(_) => schema(parsed, "TRUNCATE TABLE"),
+        S::AlterTable(_) => schema(parsed, "ALTER TABLE"),
+        other => {
+            let text = other.to_string();
+            let words: Vec<&str> = text.split_whitespace().take(2).collect();
+            return Err(SqlError::feature_not_supported(format!(
+                "the statement {} is not supported",
+                words.join(" ")
+            )));
+        }
+    })
+}
+
+fn schema(parsed: &ast::Statement, tag: &'static str) -> BoundStatement {
+    (Kind::Schema, tag, Plan::Schema(Box::new(parsed.clone())), Vec::new())
+}
+
+fn call(function: &ast::Function, binder: &mut Binder<'_>) -> Result<BoundStatement> {
+    let names = folded_names(&function.name);
+    let name = names.last().map_or_else(String::new, |it| it.value.clone());
+    let mut arguments = Vec::new();
+    if let ast::FunctionArguments::List(list) = &function.args {
+        for argument in &list.args {
+            let ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expr)) = argument else {
+                return Err(SqlError::feature_not_supported("arguments of CALL by name"));
+            };
+            let bound = binder.expr(expr, &Scope::default().inner())?;
+            arguments.push(binder.settle(bound)?.expr);
+        }
+    }
+    Ok((Kind::Call(name), "CALL", Plan::Call(arguments), Vec::new()))
+}
+
+fn prepare_utility(utility: &Utility, catalog: &CatalogView) -> Result<Prepared> {
+    let (kind, tag) = match utility {
+        Utility::Transaction(control, tag) => (Kind::Transaction(control.clone()), *tag),
+        Utility::Set(set) => (Kind::Set(set.clone()), "SET"),
+        Utility::Reset(name) => (Kind::Reset(name.clone()), "RESET"),
+        Utility::Show(name) => (Kind::Show(name.clone()), "SHOW"),
+        Utility::Deallocate(None) => (Kind::Deallocate(None), "DEALLOCATE ALL"),
+        Utility::Deallocate(name) => (Kind::Deallocate(name.clone()), "DEALLOCATE"),
+        Utility::Discard => (Kind::Discard, "DISCARD ALL"),
+        Utility::Nothing(tag) => (Kind::Nothing, *tag),
+        Utility::Copy(copy) => return prepare_copy(copy, catalog),
+    };
+    let columns = match utility {
+        Utility::Show(name) => shown_columns(name),
+        _ => Vec::new(),
+    };
+    let (plan, parameters) = (Plan::None, Vec::new());
+    Ok(Prepared { kind, tag, parameters, columns, catalog_version: catalog.version(), plan })
+}
+
+/// The columns of SHOW: the parameter's value; of all of them name, value and description.
+fn shown_columns(name: &str) -> Vec<OutputColumn> {
+    let names = if name == "all" { vec!["name", "setting", "description"] } else { vec![name] };
+    let column = |name: &str| OutputColumn {
+        name: name.into(),
+        sql_type: Type::Text,
+        modifier: -1,
+        table_oid: 0,
+        column_number: 0,
+    };
+    names.into_iter().map(column).collect()
+}
+
+/// COPY reads a table or a query as a query does, and fills a table by an INSERT of its columns, a row at a time.
+fn prepare_copy(copy: &CopyStatement, catalog: &CatalogView) -> Result<Prepared> {
+    let quoted = |ident: &ast::Ident| format!("\"{}\"", ident.value.replace('"', "\"\""));
+    let (text, name) = match &copy.source {
+        CopySource::Query(query) => (query.to_string(), String::new()),
+        CopySource::Table { name, columns } => {
+            let table = catalog.table(&name.value).ok_or_else(|| {
+                SqlError::undefined_table(format!("relation \"{}\" does not exist", name.value))
+            })?;
+            let all = || table.columns.iter().map(|it| ast::Ident::new(&it.name)).collect();
+            let columns = if columns.is_empty() { all() } else { columns.clone() };
+            let listed: Vec<String> = columns.iter().map(quoted).collect();
+            let (listed, count) = (listed.join(", "), listed.len());
+            let text = match copy.from_client {
+                true => {
+                    let values: Vec<String> = (1..=count).map(|it| format!("${it}")).collect();
+                    let values = values.join(", ");
+                    format!(
+                        "INSERT INTO {} ({listed}) VALUES ({values}) RETURNING {listed}",
+                        quoted(name)
+                    )
+                }
+                false => format!("SELECT {listed} FROM {}", quoted(name)),
+            };
+            (text, name.value.clone())
+        }
+    };
+    let statements = parse(&text)?;
+    let [statement] = statements.as_slice() else {
+        return Err(SqlError::internal("COPY is one statement"));
+    };
+    let mut prepared = prepare(statement, catalog, &[])?;
+    if let Plan::Insert(insert) = &mut prepared.plan {
+        // It said what the columns are.
+        insert.returning = None;
+    }
+    prepared.kind = Kind::Copy(Box::new(Copy {
+        from_client: copy.from_client,
+        table: name,
+        format: copy.format.clone(),
+        freeze: copy.freeze,
+    }));
+    prepared.tag = "COPY";
+    Ok(prepared)
+}

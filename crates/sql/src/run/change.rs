@@ -1,0 +1,104 @@
+//! `UPDATE` and `DELETE`.
+
+use super::table::{handle_of, transaction};
+use super::{Flow, join, value_of};
+use crate::datum::{Datum, OwnedDatum};
+use crate::error::{Result, SqlError};
+use crate::execute::RowSink;
+use crate::expr::{Context, Expr, eval};
+use crate::plan::Change;
+use crate::storage::same;
+use chiliad_api::Row;
+use std::collections::HashSet;
+
+/// Changes the rows that the statement says, and returns how many. All are found before the first one is changed.
+pub(crate) fn change(change: &Change, cx: &Context<'_>, sink: &mut dyn RowSink) -> Result<u64> {
+    let handle = change.table.columns.len();
+    let mut found: Vec<Vec<OwnedDatum>> = Vec::new();
+    let mut seen = HashSet::new();
+    join::rows(&change.select, &[], None, cx, &mut |row| {
+        let is_new = match row.get(handle) {
+            Some(Datum::Int(number)) => {
+                change.select.sources.len() == 1 || seen.insert(key_of(*number, cx)?)
+            }
+            _ => return Err(SqlError::internal("a row without a handle")),
+        };
+        if is_new {
+            let row: Vec<OwnedDatum> = row.iter().map(|it| it.borrowed().into_owned()).collect();
+            cx.keep(&row)?;
+            found.push(row);
+        }
+        Ok(Flow::More)
+    })?;
+    let mut count = 0;
+    for mut row in found {
+        let handle = handle_of(row.get(handle).unwrap_or(&Datum::Null))?;
+        match &change.assignments {
+            Some(assignments) => update(change, assignments, handle, &mut row, cx)?,
+            None => transaction(cx)?.remove_row(handle)?,
+        }
+        count += 1;
+        if let Some(returning) = &change.returning {
+            returned(returning, &row, cx, sink)?;
+        }
+    }
+    Ok(count)
+}
+
+/// The key of a row by its handle: one row may be found by several.
+fn key_of(number: i64, cx: &Context<'_>) -> Result<Vec<u8>> {
+    let row = handle_of(&Datum::Int(number))?;
+    Ok(cx.transaction.borrow().row_key(row)?.to_vec())
+}
+
+/// Gives a row of RETURNING to the sink.
+pub(super) fn returned(
+    returning: &[Expr],
+    row: &[OwnedDatum],
+    cx: &Context<'_>,
+    sink: &mut dyn RowSink,
+) -> Result<()> {
+    let out = returning.iter().map(|it| eval(it, row, cx)).collect::<Result<Vec<_>>>()?;
+    sink.row(&out)
+}
+
+/// Gives a row its new values, in `row` as well.
+pub(super) fn update(
+    change: &Change,
+    assignments: &[(usize, Expr)],
+    handle: Row,
+    row: &mut [OwnedDatum],
+    cx: &Context<'_>,
+) -> Result<()> {
+    let mut values = Vec::with_capacity(assignments.len());
+    for (place, expr) in assignments {
+        values.push((*place, value_of(expr, row, cx)?));
+    }
+    write(&change.table, values, handle, row, cx)
+}
+
+/// Writes a row with these values in place of its own.
+pub(super) fn write(
+    table: &crate::catalog::Table,
+    values: Vec<(usize, OwnedDatum)>,
+    handle: Row,
+    row: &mut [OwnedDatum],
+    cx: &Context<'_>,
+) -> Result<()> {
+    let mut moves = false;
+    for (place, value) in values {
+        moves |= table.key.contains(&place) && !same(&row[place], &value);
+        row[place] = value;
+    }
+    let columns = row.get(..table.columns.len()).unwrap_or_default();
+    table.check_nulls(columns)?;
+    let mut bytes = Vec::new();
+    table.encode(columns, &mut bytes)?;
+    if !moves {
+        return Ok(transaction(cx)?.update(handle, &bytes)?);
+    }
+    let key = table.key_of(columns, None)?;
+    let mut tx = transaction(cx)?;
+    tx.remove_row(handle)?;
+    tx.insert(table.id, &key, &bytes).map_err(|error| super::insert::taken(table, error))
+}

@@ -1,0 +1,193 @@
+//! `INSERT`.
+
+use super::change::{returned, write};
+use super::table::transaction;
+use super::{Flow, run_query, value_of};
+use crate::catalog::Table;
+use crate::codec::shown;
+use crate::datum::{Datum, OwnedDatum};
+use crate::error::{Result, SqlError};
+use crate::execute::RowSink;
+use crate::expr::{Context, Expr, is_true};
+use crate::plan::{Conflict, Insert, Target};
+use chiliad_api::{Error, Range, Row};
+use chiliad_row::key::prefix_end;
+use std::collections::HashSet;
+
+/// The name of the sequence that numbers the rows of a table without a primary key.
+pub(crate) fn row_sequence(table: &str) -> String {
+    format!("{table}{}", crate::catalog::HIDDEN_KEY)
+}
+
+/// Inserts the rows that the statement says, and returns how many.
+pub(crate) fn insert(insert: &Insert, cx: &Context<'_>, sink: &mut dyn RowSink) -> Result<u64> {
+    let mut state = Inserting { insert, cx, count: 0, written: HashSet::new() };
+    if let crate::plan::Body::Values(rows) = &insert.source.body
+        && insert.source.limit.is_none()
+    {
+        for exprs in rows {
+            let row = exprs.iter().map(|it| value_of(it, &[], cx)).collect::<Result<Vec<_>>>()?;
+            state.row(&row, sink)?;
+        }
+        return Ok(state.count);
+    }
+    // All are found before the first one is inserted: it may be one that the query would find.
+    let mut rows: Vec<Vec<OwnedDatum>> = Vec::new();
+    run_query(&insert.source, &[], cx, &mut |row| {
+        let row: Vec<OwnedDatum> = row.iter().map(|it| it.borrowed().into_owned()).collect();
+        cx.keep(&row)?;
+        rows.push(row);
+        Ok(Flow::More)
+    })?;
+    for row in rows {
+        state.row(&row, sink)?;
+    }
+    Ok(state.count)
+}
+
+struct Inserting<'i, 'c> {
+    insert: &'i Insert,
+    cx: &'i Context<'c>,
+    count: u64,
+    /// Keys of rows that this statement has inserted or updated, where it may meet them again.
+    written: HashSet<Vec<u8>>,
+}
+
+impl Inserting<'_, '_> {
+    fn row(&mut self, source: &[OwnedDatum], sink: &mut dyn RowSink) -> Result<()> {
+        let table = &*self.insert.table;
+        let mut row = Vec::with_capacity(table.columns.len());
+        for value in &self.insert.values {
+            row.push(value_of(value, source, self.cx)?);
+        }
+        table.check_nulls(&row)?;
+        let hidden = if table.hidden_key {
+            let sequence = row_sequence(&table.name);
+            Some(self.cx.environment.borrow_mut().next_value(&sequence)?)
+        } else {
+            None
+        };
+        let key = table.key_of(&row, hidden)?;
+        let taken_by = self.find_taken(&key, &row)?;
+        if let Some(there) = taken_by {
+            return self.on_taken(there, row, sink);
+        }
+        let mut bytes = Vec::new();
+        table.encode(&row, &mut bytes)?;
+        let inserted = transaction(self.cx)?.insert(table.id, &key, &bytes);
+        inserted.map_err(|error| match error {
+            Error::DuplicateKey(_) => duplicate(table, &row),
+            error => taken(table, error),
+        })?;
+        if matches!(self.insert.conflict, Conflict::Update { .. }) {
+            self.written.insert(key);
+        }
+        self.count += 1;
+        match &self.insert.returning {
+            Some(returning) => returned(returning, &row, self.cx, sink),
+            None => Ok(()),
+        }
+    }
+
+    /// The row that has a key of the one that is to be inserted, of those that ON CONFLICT is about.
+    fn find_taken(&self, key: &[u8], row: &[OwnedDatum]) -> Result<Option<Row>> {
+        let table = &*self.insert.table;
+        let target = match &self.insert.conflict {
+            Conflict::Error => return Ok(None),
+            Conflict::Nothing(target) => *target,
+            Conflict::Update { target, .. } => Some(*target),
+        };
+        if matches!(target, None | Some(Target::Primary))
+            && let Some(found) = transaction(self.cx)?.get_for_update(table.id, key)?
+        {
+            return Ok(Some(found));
+        }
+        for (at, index) in table.indexes.iter().enumerate().filter(|(_, it)| it.unique) {
+            if target.is_some() && target != Some(Target::Index(at)) {
+                continue;
+            }
+            let mut prefix = Vec::new();
+            let mut known = true;
+            for (part, (column, _)) in index.parts.iter().enumerate() {
+                known &= !row[*column].is_null();
+                known &= table.append_part(Some(at), part, &row[*column], &mut prefix)?;
+            }
+            if !known {
+                continue;
+            }
+            let end = prefix_end(&prefix);
+            let range = match &end {
+                Some(end) => Range::between(&prefix, end),
+                None => Range { low: core::ops::Bound::Included(&prefix), ..Range::all() },
+            };
+            let mut tx = transaction(self.cx)?;
+            let scanned = tx.scan_index(table.id, index.position, range.limit(1))?;
+            if let Some(entry) = tx.entries(scanned)?.first() {
+                return Ok(Some(entry.row));
+            }
+        }
+        Ok(None)
+    }
+
+    fn on_taken(&mut self, there: Row, row: Vec<OwnedDatum>, sink: &mut dyn RowSink) -> Result<()> {
+        let Conflict::Update { assignments, condition, .. } = &self.insert.conflict else {
+            return Ok(());
+        };
+        let table = &*self.insert.table;
+        let (key, mut both) = {
+            let tx = self.cx.transaction.borrow();
+            let key = tx.row_key(there)?;
+            let body = table.body(tx.bytes(there)?)?;
+            let mut both = Vec::with_capacity(row.len() * 2);
+            table.decode(key, &body, &[], &mut both)?;
+            let both: Vec<OwnedDatum> = both.into_iter().map(Datum::into_owned).collect();
+            (key.to_vec(), both)
+        };
+        if !self.written.insert(key) {
+            return Err(SqlError::cardinality_violation(
+                "ON CONFLICT DO UPDATE command cannot affect row a second time",
+            )
+            .with_hint(
+                "Ensure that no rows proposed for insertion within the same command \
+                 have duplicate constrained values.",
+            ));
+        }
+        both.extend(row);
+        if let Some(condition) = condition
+            && !is_true(condition, &both, self.cx)?
+        {
+            return Ok(());
+        }
+        let mut values = Vec::with_capacity(assignments.len());
+        for (place, expr) in assignments {
+            values.push((*place, value_of(expr, &both, self.cx)?));
+        }
+        write(table, values, there, &mut both, self.cx)?;
+        self.count += 1;
+        let returning: Option<&Vec<Expr>> = self.insert.returning.as_ref();
+        returning.map_or(Ok(()), |it| returned(it, &both, self.cx, sink))
+    }
+}
+
+/// The primary key of the row is taken.
+fn duplicate(table: &Table, row: &[OwnedDatum]) -> SqlError {
+    let columns = table.key.iter().map(|&at| &table.columns[at]);
+    let names: Vec<&str> = columns.map(|it| it.name.as_str()).collect();
+    let values = table.key.iter().map(|&at| shown(table.columns[at].sql_type, &row[at]));
+    let values: Vec<String> = values.collect();
+    SqlError::unique_violation(format!(
+        "duplicate key value violates unique constraint \"{}_pkey\"",
+        table.name
+    ))
+    .with_detail(format!(
+        "Key ({})=({}) already exists.",
+        names.join(", "),
+        values.join(", ")
+    ))
+}
+
+/// An error of a write of the table.
+pub(super) fn taken(table: &Table, error: Error) -> SqlError {
+    let _ = table;
+    SqlError::from(error)
+}

@@ -1,0 +1,203 @@
+//! The rows of all sources of a SELECT: for each row of the first one those of the second, and so on.
+
+use super::table::{handle_datum, handles};
+use super::{Flow, all_hold, run_query, value_of};
+use crate::datum::{Datum, OwnedDatum};
+use crate::error::{Result, SqlError};
+use crate::expr::{Context, Kept};
+use crate::plan::{Access, Select, Source, SourceKind};
+use chiliad_api::Row;
+use std::rc::Rc;
+
+/// Takes rows of all slots.
+type Each<'e> = dyn FnMut(&[Datum<'_>]) -> Result<Flow> + 'e;
+
+/// Calls `each` for the rows of a SELECT before they are grouped.
+pub(super) fn rows(
+    select: &Select,
+    outer: &[Datum<'_>],
+    wanted: Option<usize>,
+    cx: &Context<'_>,
+    each: &mut Each<'_>,
+) -> Result<Flow> {
+    if !all_hold(&select.conditions, outer, cx)? {
+        return Ok(Flow::More);
+    }
+    if select.sources.is_empty() {
+        return each(outer);
+    }
+    if let [source] = select.sources.as_slice()
+        && let SourceKind::Table(access) = &source.kind
+        && outer.is_empty()
+        && source.start == 0
+        && source.width == access.table.columns.len()
+        && !has_subquery(select)
+    {
+        return borrowed_rows(access, source, wanted, cx, each);
+    }
+    let mut row: Vec<OwnedDatum> = outer.iter().map(|it| it.borrowed().into_owned()).collect();
+    row.resize(select.width.max(row.len()), Datum::Null);
+    let wanted = wanted.filter(|_| select.sources.len() == 1);
+    Join { select, wanted, cx }.level(0, &mut row, each)
+}
+
+fn has_subquery(select: &Select) -> bool {
+    let mut found = false;
+    select.walk(&mut |it| found |= matches!(it, crate::expr::Expr::Subquery(_)));
+    found
+}
+
+/// The rows of one table, in the transaction's memory.
+fn borrowed_rows(
+    access: &Access,
+    source: &Source,
+    wanted: Option<usize>,
+    cx: &Context<'_>,
+    each: &mut Each<'_>,
+) -> Result<Flow> {
+    handles(access, &[], wanted, cx, &mut |handle| {
+        let tx = cx.transaction.borrow();
+        let (key, bytes) = (tx.row_key(handle)?, tx.bytes(handle)?);
+        let body = access.table.body(bytes)?;
+        let mut row = Vec::with_capacity(source.width);
+        access.table.decode(key, &body, &access.needed, &mut row)?;
+        if all_hold(&source.on, &row, cx)? && all_hold(&source.filter, &row, cx)? {
+            return each(&row);
+        }
+        Ok(Flow::More)
+    })
+}
+
+/// Puts the values of a row into its slots.
+fn fill(
+    access: &Access,
+    source: &Source,
+    handle: Row,
+    row: &mut [OwnedDatum],
+    cx: &Context<'_>,
+) -> Result<()> {
+    let tx = cx.transaction.borrow();
+    let (key, bytes) = (tx.row_key(handle)?, tx.bytes(handle)?);
+    let body = access.table.body(bytes)?;
+    let mut columns = Vec::with_capacity(source.width);
+    access.table.decode(key, &body, &access.needed, &mut columns)?;
+    if source.width > columns.len() {
+        columns.push(handle_datum(handle));
+    }
+    let slots = row.get_mut(source.start..source.start + source.width).unwrap_or_default();
+    for (slot, datum) in slots.iter_mut().zip(columns) {
+        *slot = datum.into_owned();
+    }
+    Ok(())
+}
+
+struct Join<'j, 'c> {
+    select: &'j Select,
+    wanted: Option<usize>,
+    cx: &'j Context<'c>,
+}
+
+impl Join<'_, '_> {
+    fn level(&self, at: usize, row: &mut Vec<OwnedDatum>, each: &mut Each<'_>) -> Result<Flow> {
+        let Some(source) = self.select.sources.get(at) else { return each(row) };
+        let mut found = false;
+        let mut on_row = |row: &mut Vec<OwnedDatum>| {
+            if !all_hold(&source.on, row, self.cx)? {
+                return Ok(Flow::More);
+            }
+            found = true;
+            if !all_hold(&source.filter, row, self.cx)? {
+                return Ok(Flow::More);
+            }
+            self.level(at + 1, row, each)
+        };
+        let flow = match source.kept {
+            Some(number) => {
+                let kept = self.cx.kept(number, || self.collect(source, row))?;
+                let mut flow = Flow::More;
+                for columns in kept.iter() {
+                    let slots = source.start..source.start + source.width;
+                    row.get_mut(slots).unwrap_or_default().clone_from_slice(columns);
+                    flow = on_row(row)?;
+                    if flow == Flow::Enough {
+                        break;
+                    }
+                }
+                flow
+            }
+            None => self.source(source, row, &mut on_row)?,
+        };
+        if flow == Flow::Enough {
+            return Ok(flow);
+        }
+        let slots = source.start..source.start + source.width;
+        row.get_mut(slots).unwrap_or_default().fill(Datum::Null);
+        if source.is_left && !found && all_hold(&source.filter, row, self.cx)? {
+            return self.level(at + 1, row, each);
+        }
+        Ok(Flow::More)
+    }
+
+    /// The rows of a source that depends on none before it.
+    fn collect(&self, source: &Source, row: &[OwnedDatum]) -> Result<Kept> {
+        let mut rows = Vec::new();
+        let mut row = row.to_vec();
+        self.source(source, &mut row, &mut |row| {
+            let columns = row.get(source.start..source.start + source.width).unwrap_or_default();
+            self.cx.keep(columns)?;
+            rows.push(columns.to_vec());
+            Ok(Flow::More)
+        })?;
+        Ok(Rc::new(rows))
+    }
+
+    fn source(
+        &self,
+        source: &Source,
+        row: &mut Vec<OwnedDatum>,
+        on_row: &mut dyn FnMut(&mut Vec<OwnedDatum>) -> Result<Flow>,
+    ) -> Result<Flow> {
+        match &source.kind {
+            SourceKind::Table(access) => {
+                // The path's values are those of the row as it is now.
+                let before = row.clone();
+                handles(access, &before, self.wanted, self.cx, &mut |handle| {
+                    fill(access, source, handle, row, self.cx)?;
+                    on_row(row)
+                })
+            }
+            SourceKind::Query(query) => {
+                let before: Vec<OwnedDatum> = row.get(..source.start).unwrap_or_default().to_vec();
+                run_query(query, &before, self.cx, &mut |found| {
+                    for (at, datum) in found.iter().enumerate() {
+                        row[source.start + at] = datum.borrowed().into_owned();
+                    }
+                    on_row(row)
+                })
+            }
+            SourceKind::Series(bounds) => {
+                let mut numbers = Vec::new();
+                for bound in bounds {
+                    match value_of(bound, row, self.cx)? {
+                        Datum::Int(number) => numbers.push(number),
+                        _ => return Ok(Flow::More),
+                    }
+                }
+                let step = numbers.get(2).copied().unwrap_or(1);
+                if step == 0 {
+                    return Err(SqlError::invalid_parameter("step size cannot equal zero"));
+                }
+                let (mut at, end) = (numbers[0], numbers[1]);
+                while if step > 0 { at <= end } else { at >= end } {
+                    row[source.start] = Datum::Int(at);
+                    if on_row(row)? == Flow::Enough {
+                        return Ok(Flow::Enough);
+                    }
+                    let Some(next) = at.checked_add(step) else { break };
+                    at = next;
+                }
+                Ok(Flow::More)
+            }
+        }
+    }
+}

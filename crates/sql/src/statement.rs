@@ -1,0 +1,309 @@
+//! A text as statements.
+
+use crate::error::{Result, SqlError};
+use crate::utility::{self, Utility};
+use sqlparser::ast;
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Parentheses within parentheses, at most. A statement is compiled on the stack of a thread or a fiber.
+const DEPTH_MAX: usize = 40;
+/// Operators in a row between two commas, at most: each of them is a level of the tree.
+const OPERATORS_MAX: usize = 400;
+/// The longest text, in bytes.
+const TEXT_BYTES_MAX: usize = 16 << 20;
+
+/// One statement.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// Where it stands in the text that was parsed, in bytes.
+    pub range: Range<usize>,
+    pub(crate) ast: Ast,
+    lines: Arc<Lines>,
+}
+
+/// What a statement says.
+#[derive(Clone, Debug)]
+pub(crate) enum Ast {
+    /// One with names and expressions.
+    Parsed(Box<ast::Statement>),
+    /// One that is about the session.
+    Utility(Box<Utility>),
+}
+
+/// Where the lines of a text begin.
+#[derive(Debug)]
+struct Lines {
+    /// For each line, the characters and the bytes before it.
+    begins: Vec<(u32, usize)>,
+    text: String,
+}
+
+impl Lines {
+    fn new(text: &str) -> Self {
+        let mut begins = vec![(0, 0)];
+        let mut letters = 0;
+        for (at, letter) in text.char_indices() {
+            letters += 1;
+            if letter == '\n' {
+                begins.push((letters, at + 1));
+            }
+        }
+        Self { begins, text: text.to_owned() }
+    }
+
+    fn begin(&self, line: u64) -> Option<(u32, usize)> {
+        self.begins.get(usize::try_from(line.checked_sub(1)?).ok()?).copied()
+    }
+
+    /// The character at a location, from 1.
+    fn position(&self, location: Location) -> Option<u32> {
+        let (letters, _) = self.begin(location.line)?;
+        letters.checked_add(u32::try_from(location.column).ok()?)
+    }
+
+    /// The byte at a location.
+    fn byte(&self, location: Location) -> usize {
+        let Some((_, start)) = self.begin(location.line) else { return self.text.len() };
+        let column = usize::try_from(location.column.saturating_sub(1)).unwrap_or(usize::MAX);
+        let mut letters = self.text[start..].char_indices();
+        letters.nth(column).map_or(self.text.len(), |(at, _)| start + at)
+    }
+}
+
+impl Statement {
+    /// Where something stands in the text, in characters from 1.
+    pub(crate) fn position(&self, span: Span) -> Option<u32> {
+        self.lines.position(span.start)
+    }
+}
+
+/// The statements of a text. A text of blanks and comments has none.
+///
+/// # Errors
+/// 42601 with the position; 54001 for a text that is nested too deep.
+pub fn parse(sql: &str) -> Result<Vec<Statement>> {
+    if sql.len() > TEXT_BYTES_MAX {
+        return Err(SqlError::program_limit(format!(
+            "a statement of {} bytes; at most {TEXT_BYTES_MAX} are accepted",
+            sql.len()
+        )));
+    }
+    let lines = Arc::new(Lines::new(sql));
+    let dialect = PostgreSqlDialect {};
+    let tokens = Tokenizer::new(&dialect, sql).tokenize_with_location().map_err(|error| {
+        SqlError::syntax_error(format!("syntax error: {}", error.message))
+            .at(lines.position(error.location))
+    })?;
+    let mut statements = Vec::new();
+    for tokens in tokens.split(|it| it.token == Token::SemiColon) {
+        let tokens: Vec<TokenWithSpan> = tokens
+            .iter()
+            .filter(|it| !matches!(it.token, Token::Whitespace(_) | Token::EOF))
+            .cloned()
+            .collect();
+        let (Some(first), Some(last)) = (tokens.first(), tokens.last()) else { continue };
+        let range = lines.byte(first.span.start)..lines.byte(last.span.end).min(sql.len());
+        check_depth(&tokens, &lines)?;
+        let ast = match utility::parse(&tokens).map_err(|it| it.located(&lines))? {
+            Some(utility) => Ast::Utility(Box::new(utility)),
+            None => Ast::Parsed(Box::new(parse_tokens(tokens, &lines)?)),
+        };
+        statements.push(Statement { range, ast, lines: Arc::clone(&lines) });
+    }
+    Ok(statements)
+}
+
+/// An error at a token.
+#[derive(Debug)]
+pub(crate) struct Unexpected {
+    pub error: SqlError,
+    pub location: Option<Location>,
+}
+
+impl Unexpected {
+    fn located(self, lines: &Lines) -> SqlError {
+        let position = self.location.and_then(|it| lines.position(it));
+        self.error.at(position)
+    }
+}
+
+fn parse_tokens(tokens: Vec<TokenWithSpan>, lines: &Lines) -> Result<ast::Statement> {
+    let mut parser = parser(tokens);
+    let parsed = parser.parse_statement().map_err(|it| syntax_error(&it).located(lines))?;
+    let next = parser.peek_token();
+    if next.token != Token::EOF {
+        let message = format!("syntax error at or near \"{}\"", next.token);
+        return Err(SqlError::syntax_error(message).at(lines.position(next.span.start)));
+    }
+    Ok(parsed)
+}
+
+/// A parser of these tokens.
+pub(crate) fn parser(tokens: Vec<TokenWithSpan>) -> Parser<'static> {
+    Parser::new(&PostgreSqlDialect {})
+        .with_recursion_limit(DEPTH_MAX * 2)
+        .with_tokens_with_locations(tokens)
+}
+
+/// The expression of a text, as a default is stored.
+pub(crate) fn parse_expression(sql: &str) -> Result<ast::Expr> {
+    let dialect = PostgreSqlDialect {};
+    let wrong = || SqlError::syntax_error(format!("no expression: {sql}"));
+    let tokens = Tokenizer::new(&dialect, sql).tokenize_with_location().map_err(|_| wrong())?;
+    let lines = Lines::new(sql);
+    check_depth(&tokens, &lines)?;
+    let mut parser = parser(tokens);
+    let parsed = parser.parse_expr().map_err(|_| wrong())?;
+    if parser.peek_token().token == Token::EOF { Ok(parsed) } else { Err(wrong()) }
+}
+
+/// What the parser says, as PostgreSQL says it.
+pub(crate) fn syntax_error(error: &ParserError) -> Unexpected {
+    let text = match error {
+        ParserError::RecursionLimitExceeded => {
+            return Unexpected { error: too_deep(), location: None };
+        }
+        ParserError::TokenizerError(text) | ParserError::ParserError(text) => text,
+    };
+    let (what, location) = match text.rsplit_once(" at Line: ") {
+        Some((what, place)) => {
+            let numbers = place.split_once(", Column: ");
+            let location = numbers.and_then(|(line, column)| {
+                Some(Location { line: line.parse().ok()?, column: column.parse().ok()? })
+            });
+            (what, location)
+        }
+        None => (text.as_str(), None),
+    };
+    let message = match what.rsplit_once("found: ") {
+        Some((_, "EOF")) => "syntax error at end of input".to_owned(),
+        Some((_, found)) => format!("syntax error at or near \"{found}\""),
+        None => format!("syntax error: {what}"),
+    };
+    let location = location.filter(|it| it.line > 0);
+    Unexpected { error: SqlError::syntax_error(message).with_detail(what), location }
+}
+
+#[cold]
+pub(crate) fn too_deep() -> SqlError {
+    SqlError::statement_too_complex("stack depth limit exceeded")
+        .with_detail("The statement is nested too deep.")
+}
+
+/// Refuses what would make a tree that is too deep for the stack.
+fn check_depth(tokens: &[TokenWithSpan], lines: &Lines) -> Result<()> {
+    let mut levels = vec![0_usize];
+    for token in tokens {
+        match &token.token {
+            Token::LParen | Token::LBracket => {
+                levels.push(0);
+                if levels.len() > DEPTH_MAX {
+                    return Err(too_deep().at(lines.position(token.span.start)));
+                }
+            }
+            Token::RParen | Token::RBracket if levels.len() > 1 => drop(levels.pop()),
+            Token::Comma => {
+                if let Some(level) = levels.last_mut() {
+                    *level = 0;
+                }
+            }
+            other if is_operator(other) => {
+                if let Some(level) = levels.last_mut() {
+                    *level += 1;
+                    if *level > OPERATORS_MAX {
+                        return Err(too_deep().at(lines.position(token.span.start)));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether a token may make the tree one level deeper.
+fn is_operator(token: &Token) -> bool {
+    match token {
+        Token::Word(word) => matches!(
+            word.keyword,
+            Keyword::AND
+                | Keyword::OR
+                | Keyword::NOT
+                | Keyword::IS
+                | Keyword::IN
+                | Keyword::LIKE
+                | Keyword::ILIKE
+                | Keyword::BETWEEN
+                | Keyword::CASE
+                | Keyword::UNION
+                | Keyword::INTERSECT
+                | Keyword::EXCEPT
+                | Keyword::JOIN
+                | Keyword::EXPLAIN
+                | Keyword::COLLATE
+                | Keyword::AT
+        ),
+        Token::Number(..)
+        | Token::SingleQuotedString(_)
+        | Token::Placeholder(_)
+        | Token::Period
+        | Token::RParen
+        | Token::RBracket
+        | Token::EOF
+        | Token::Whitespace(_) => false,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_into_statements() {
+        let sql = "select 1; ;\n-- nothing\n  update t set a = ';' ;";
+        let statements = parse(sql).expect("statements");
+        let texts: Vec<_> = statements.iter().map(|it| &sql[it.range.clone()]).collect();
+        assert_eq!(texts, ["select 1", "update t set a = ';'"]);
+        assert!(parse(" -- nothing").expect("none").is_empty());
+    }
+
+    #[test]
+    fn errors_have_positions() {
+        let error = |sql: &str| {
+            let error = parse(sql).expect_err(sql);
+            (error.sqlstate, error.position, error.message)
+        };
+        let (state, position, message) = error("select 1;\nselect ü frm t where");
+        assert_eq!((state, position), ("42601", Some(24)), "{message}");
+        let (state, _, message) = error("select (1");
+        assert_eq!((state, &*message), ("42601", "syntax error at end of input"));
+        assert_eq!(error("select 'abc").0, "42601");
+    }
+
+    #[test]
+    fn deep_texts_are_refused() {
+        for (open, inner, close) in [
+            ("(", "1", ")"),
+            ("not ", "true", ""),
+            ("- ", "1", ""),
+            ("1 + ", "1", ""),
+            ("case when true then ", "1", " end"),
+            ("(select ", "1", ")"),
+            ("coalesce(", "1", ")"),
+            ("array[", "1", "]"),
+            ("1::", "int", ""),
+            ("1 union select ", "1", ""),
+        ] {
+            let sql = format!("select {}{inner}{}", open.repeat(10_000), close.repeat(10_000));
+            assert_eq!(parse(&sql).expect_err(open).sqlstate, "54001", "{open}");
+        }
+        let sql = "explain ".repeat(10_000) + "select 1";
+        assert_eq!(parse(&sql).expect_err("explain").sqlstate, "54001");
+    }
+}
