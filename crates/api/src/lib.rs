@@ -42,6 +42,8 @@ mod transaction;
 mod undo;
 mod validate;
 
+use chiliad_machine::Fault;
+
 pub use backoff::{Backoff, WaitLimit};
 pub use cancel::{Cancel, Sleeper};
 pub use chiliad_log::{BadPosition, ChangeReader, EpochChanges, Position, Stepped, WriteOf};
@@ -78,5 +80,4 @@ pub use transaction::{Visit, VisitIndex};
 pub use undo::{Savepoint, UndoLog};
 
 /// The planted bugs of clients.
-pub static FAULTS: &[&chiliad_machine::Fault] =
-    &[&backoff::WAITS_STAY_SHORT, &undo::UNDO_FORGOTTEN];
+pub static FAULTS: &[&Fault] = &[&backoff::WAITS_STAY_SHORT, &undo::UNDO_FORGOTTEN];

@@ -91,6 +91,10 @@ const HOMONYMS: &[(&str, &str)] = &[
     ("crates/machine/src/cost.rs", "timestamp"),
     ("crates/api/src/part.rs", "timestamp"),
     ("crates/lab/src/result/reading.rs", "timestamp"),
+    // A type of SQL.
+    ("crates/server/src/lift.rs", "timestamp"),
+    ("crates/sql/src/bind/select.rs", "timestamp"),
+    ("crates/sql/src/bind/type_names.rs", "timestamp"),
 ];
 
 fn complaint(source: &Source, line: usize, what: &str) -> String {

@@ -160,7 +160,7 @@ impl Dialog {
     }
 
     /// Lets the results of a pipeline go.
-    pub fn let_go(&mut self) {
+    pub fn send_results(&mut self) {
         if let Err(error) = self.flush() {
             _ = self.fail_extended(error);
         }

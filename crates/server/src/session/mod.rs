@@ -210,7 +210,7 @@ fn after_step(dialog: &mut Dialog, input: &mut Input, step: Step) -> Option<Turn
     }
     // A pipeline whose results are many lets them go, unless it ends here.
     if dialog.is_long() && input.unread().first() != Some(&b'S') {
-        dialog.let_go();
+        dialog.send_results();
     }
     if input.kept() > dialog.server.limits.kept_bytes_max {
         dialog.not_again();

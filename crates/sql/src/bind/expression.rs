@@ -39,32 +39,8 @@ impl Binder<'_> {
             E::IsNotUnknown(of) => self.is_null(of, scope).map(negated),
             E::IsDistinctFrom(one, two) => self.not_distinct(one, two, scope).map(negated),
             E::IsNotDistinctFrom(one, two) => self.not_distinct(one, two, scope),
-            E::In { expr, target, negated: not, .. } => {
-                let bound = self.within(expr, target, scope)?;
-                Ok(if *not { negated(bound) } else { bound })
-            }
-            E::Between { expr, negated: not, low, high } => {
-                let (of, low) = self.pair(expr, low, scope)?;
-                let (again, high) = self.pair(expr, high, scope)?;
-                let compare = |comparison, one: Bound, two: Bound| {
-                    Expr::Compare(comparison, Box::new(one.expr), Box::new(two.expr))
-                };
-                let between = Expr::And(vec![
-                    compare(Comparison::GreaterOrEqual, of, low),
-                    compare(Comparison::LessOrEqual, again, high),
-                ]);
-                let bound = Bound::new(between, Type::Bool);
-                Ok(if *not { negated(bound) } else { bound })
-            }
-            E::Like { negated: not, any: false, expr, pattern, escape_char } => {
-                let escape = escape_char.as_deref();
-                let bound = self.like(expr, pattern, escape, false, scope)?;
-                Ok(if *not { negated(bound) } else { bound })
-            }
-            E::ILike { negated: not, any: false, expr, pattern, escape_char } => {
-                let escape = escape_char.as_deref();
-                let bound = self.like(expr, pattern, escape, true, scope)?;
-                Ok(if *not { negated(bound) } else { bound })
+            E::In { .. } | E::Between { .. } | E::Like { .. } | E::ILike { .. } => {
+                self.predicate(expr, scope)
             }
             E::Cast {
                 kind: ast::CastKind::Cast | ast::CastKind::DoubleColon,
@@ -102,6 +78,41 @@ impl Binder<'_> {
                 self.quantified(left, compare_op, right, false, scope)
             }
             E::Collate { expr, .. } => self.expr(expr, scope),
+            other => self.function_like(other, scope),
+        }
+    }
+
+    /// IN, BETWEEN and LIKE, each of which may be negated.
+    fn predicate(&mut self, expr: &ast::Expr, scope: &Scope) -> Result<Bound> {
+        use ast::Expr as E;
+        match expr {
+            E::In { expr, target, negated: not, .. } => {
+                let bound = self.within(expr, target, scope)?;
+                Ok(if *not { negated(bound) } else { bound })
+            }
+            E::Between { expr, negated: not, low, high } => {
+                let (of, low) = self.pair(expr, low, scope)?;
+                let (again, high) = self.pair(expr, high, scope)?;
+                let compare = |comparison, one: Bound, two: Bound| {
+                    Expr::Compare(comparison, Box::new(one.expr), Box::new(two.expr))
+                };
+                let between = Expr::And(vec![
+                    compare(Comparison::GreaterOrEqual, of, low),
+                    compare(Comparison::LessOrEqual, again, high),
+                ]);
+                let bound = Bound::new(between, Type::Bool);
+                Ok(if *not { negated(bound) } else { bound })
+            }
+            E::Like { negated: not, any: false, expr, pattern, escape_char } => {
+                let escape = escape_char.as_deref();
+                let bound = self.like(expr, pattern, escape, false, scope)?;
+                Ok(if *not { negated(bound) } else { bound })
+            }
+            E::ILike { negated: not, any: false, expr, pattern, escape_char } => {
+                let escape = escape_char.as_deref();
+                let bound = self.like(expr, pattern, escape, true, scope)?;
+                Ok(if *not { negated(bound) } else { bound })
+            }
             other => self.function_like(other, scope),
         }
     }

@@ -107,33 +107,7 @@ pub(crate) fn eval<'r>(
         Expr::NotDistinct(one, two) => {
             Datum::Bool(equals(&eval(one, row, cx)?, &eval(two, row, cx)?))
         }
-        Expr::In(of, list) => {
-            let of = eval(of, row, cx)?;
-            let mut result = Datum::Bool(false);
-            for item in list {
-                match compared(Comparison::Equal, &of, &eval(item, row, cx)?) {
-                    Datum::Bool(true) => return Ok(Datum::Bool(true)),
-                    Datum::Bool(_) => {}
-                    _ => result = Datum::Null,
-                }
-            }
-            result
-        }
-        Expr::Like { text, pattern, escape, insensitive } => {
-            let escape = match escape {
-                None => Some('\\'),
-                Some(escape) => match eval(escape, row, cx)? {
-                    Datum::Text(text) => escape_of(&text)?,
-                    _ => return Ok(Datum::Null),
-                },
-            };
-            match (eval(text, row, cx)?, eval(pattern, row, cx)?) {
-                (Datum::Text(text), Datum::Text(pattern)) => {
-                    Datum::Bool(like::matches(&text, &pattern, escape, *insensitive)?)
-                }
-                _ => Datum::Null,
-            }
-        }
+        Expr::In(..) | Expr::Like { .. } => found(expr, row, cx)?,
         Expr::Case(cases, otherwise) => {
             for (condition, result) in cases {
                 if is_true(condition, row, cx)? {
@@ -165,6 +139,40 @@ pub(crate) fn eval<'r>(
             Datum::Record(parts.collect::<Result<_>>()?)
         }
         Expr::Subquery(subquery) => subquery_value(subquery, row, cx)?,
+    })
+}
+
+/// Whether a value is in a list, or a text like a pattern.
+fn found<'r>(expr: &'r Expr, row: &'r [Datum<'r>], cx: &'r Context<'_>) -> Result<Datum<'r>> {
+    Ok(match expr {
+        Expr::In(of, list) => {
+            let of = eval(of, row, cx)?;
+            let mut result = Datum::Bool(false);
+            for item in list {
+                match compared(Comparison::Equal, &of, &eval(item, row, cx)?) {
+                    Datum::Bool(true) => return Ok(Datum::Bool(true)),
+                    Datum::Bool(_) => {}
+                    _ => result = Datum::Null,
+                }
+            }
+            result
+        }
+        Expr::Like { text, pattern, escape, insensitive } => {
+            let escape = match escape {
+                None => Some('\\'),
+                Some(escape) => match eval(escape, row, cx)? {
+                    Datum::Text(text) => escape_of(&text)?,
+                    _ => return Ok(Datum::Null),
+                },
+            };
+            match (eval(text, row, cx)?, eval(pattern, row, cx)?) {
+                (Datum::Text(text), Datum::Text(pattern)) => {
+                    Datum::Bool(like::matches(&text, &pattern, escape, *insensitive)?)
+                }
+                _ => Datum::Null,
+            }
+        }
+        _ => return Err(SqlError::internal("another expression")),
     })
 }
 

@@ -22,11 +22,12 @@ fn int(datum: Option<&Datum<'_>>) -> Option<i64> {
     }
 }
 
-pub(super) fn call<'r>(function: F, arguments: &[Datum<'_>]) -> Result<Datum<'r>> {
+/// Functions whose first argument need not be a text.
+fn of_any<'r>(function: F, arguments: &[Datum<'_>]) -> Result<Datum<'r>> {
     match function {
         F::Concat => {
             let parts = arguments.iter().map(text).collect::<Result<Vec<_>>>()?;
-            return Ok(Datum::text(parts.concat()));
+            Ok(Datum::text(parts.concat()))
         }
         F::ConcatWs => {
             let Some((separator, parts)) = arguments.split_first() else { return Ok(Datum::Null) };
@@ -34,23 +35,30 @@ pub(super) fn call<'r>(function: F, arguments: &[Datum<'_>]) -> Result<Datum<'r>
                 return Ok(Datum::Null);
             }
             let parts = parts.iter().filter(|it| !it.is_null()).map(text);
-            return Ok(Datum::text(parts.collect::<Result<Vec<_>>>()?.join(&text(separator)?)));
+            Ok(Datum::text(parts.collect::<Result<Vec<_>>>()?.join(&text(separator)?)))
         }
-        F::Join => return join(arguments),
+        F::Join => join(arguments),
         F::Chr => {
             let code = int(arguments.first()).unwrap_or(0);
             let letter = u32::try_from(code).ok().and_then(char::from_u32);
             let letter = letter.filter(|it| *it != '\0').ok_or_else(|| {
                 SqlError::program_limit(format!("requested character not valid: {code}"))
             })?;
-            return Ok(Datum::text(letter.to_string()));
+            Ok(Datum::text(letter.to_string()))
         }
-        F::OctetLength => {
-            return Ok(Datum::Int(length_of(match arguments.first() {
-                Some(Datum::Text(text)) => text.len(),
-                Some(Datum::Bytes(bytes)) => bytes.len(),
-                _ => 0,
-            })));
+        F::OctetLength => Ok(Datum::Int(length_of(match arguments.first() {
+            Some(Datum::Text(text)) => text.len(),
+            Some(Datum::Bytes(bytes)) => bytes.len(),
+            _ => 0,
+        }))),
+        _ => Err(SqlError::internal("a function of other arguments")),
+    }
+}
+
+pub(super) fn call<'r>(function: F, arguments: &[Datum<'_>]) -> Result<Datum<'r>> {
+    match function {
+        F::Concat | F::ConcatWs | F::Join | F::Chr | F::OctetLength => {
+            return of_any(function, arguments);
         }
         _ => {}
     }
