@@ -67,7 +67,8 @@ impl Tally {
 }
 
 /// A worker that is in the middle of something others may wait for.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub struct Hold {
     /// Its slot.
     pub worker: u32,
@@ -83,6 +84,7 @@ pub struct Hold {
 
 /// Conflicts over one record.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct HotRecord {
     /// Its table's name.
     pub table: String,
@@ -95,6 +97,7 @@ pub struct HotRecord {
 /// The state of a database. Counts are handed over by workers every few hundred transactions and
 /// when they end, so they lag a little.
 #[derive(Clone, Default, Debug)]
+#[non_exhaustive]
 pub struct Stats {
     /// Transactions committed.
     pub committed: u64,
@@ -131,6 +134,7 @@ pub struct Stats {
 
 /// What rolling a shared log forward has come to since this server began.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub struct RolledForward {
     /// Intentions that the last stage has judged. Those that had read too old a state are refused before.
     pub intentions: u64,

@@ -171,17 +171,16 @@ impl<M: Machine> Store<M> for Hyder<M> {
         let catalog = server.catalog();
         let next = server.progress.next();
         let name = |id| catalog.get(id).ok().map(|table| table.spec.name.clone());
-        Stats {
-            memory: self.0.heap.usage(),
-            epoch: self.epoch(),
-            snapshot_boundary: self.epoch(),
-            snapshot_oldest: server.oldest_label(),
-            holds: server.holds(),
-            log_lag: server.log.bounds().map_or(0, |bounds| bounds.end.saturating_sub(next)),
-            blocks_waiting: server.progress.waiting(),
-            rolled: server.progress.rolled(),
-            ..Stats::new(tally, &name)
-        }
+        let mut stats = Stats::new(tally, &name);
+        stats.memory = self.0.heap.usage();
+        stats.epoch = self.epoch();
+        stats.snapshot_boundary = self.epoch();
+        stats.snapshot_oldest = server.oldest_label();
+        stats.holds = server.holds();
+        stats.log_lag = server.log.bounds().map_or(0, |bounds| bounds.end.saturating_sub(next));
+        stats.blocks_waiting = server.progress.waiting();
+        stats.rolled = server.progress.rolled();
+        stats
     }
 
     fn log_failure(&self) -> Option<Error> {
