@@ -119,6 +119,10 @@ pub struct Stats {
     pub snapshot_boundary: u64,
     /// The oldest boundary that somebody may read.
     pub snapshot_oldest: u64,
+    /// How long ago the state was the present that the oldest open snapshot reads, by the clock of whoever advances the
+    /// epochs; `None` when no snapshot is open, and where nobody looks at the clock. Under the schemes that order by
+    /// timestamps snapshots are transactions like others, and not counted here.
+    pub snapshot_age: Option<Duration>,
     /// By how many epochs the most backward pinned worker lags.
     pub reclaim_lag: u64,
     /// Which sessions hold what back at this moment.

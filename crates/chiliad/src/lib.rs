@@ -156,6 +156,7 @@ mod scan;
 mod sequence;
 mod session;
 mod sleeper;
+mod snapshot_ages;
 mod string_prefix;
 mod table;
 mod table_list;
@@ -212,6 +213,7 @@ pub use chiliad_engine::{Change, Difference, DuplicateKey, LayoutDiffers, Layout
 pub use chiliad_engine::{CheckpointInfo, Checkpointed, LogError, Phase, Recovered};
 pub use chiliad_engine::{Column, ColumnType, Layout, NoColumnType};
 pub use chiliad_engine::{Error, Nested, Reason, Result, Snapshots, Timestamps};
+pub use chiliad_engine::{Footprint, TableMemory};
 pub use chiliad_engine::{Hold, HotRecord, Stats, Usage};
 #[doc(inline)]
 pub use chiliad_engine::{Info, Isolation, SchemeName as Scheme};

@@ -2,13 +2,14 @@
 
 use crate::audit::{Deviation, deviation, fingerprint};
 use crate::catalog::Change;
+use crate::measure::measure;
 use crate::options::{INFO, ServerOptions};
 use crate::oracle::Oracle;
 use crate::server::{Server, SharedServer};
 use crate::session::HyderSession;
 use chiliad_api::{
     Checkpointed, Error, Host, Info, LogTask, NativeSession, NativeStore, Result, Session, Stats,
-    Stepped, Store, TableId, TableLayout, TableSpec, Tally,
+    Stepped, Store, TableId, TableLayout, TableMemory, TableSpec, Tally,
 };
 use chiliad_machine::disk::Disk;
 use chiliad_machine::shared_log::{Position, SharedLog};
@@ -181,6 +182,10 @@ impl<M: Machine> Store<M> for Hyder<M> {
         stats.blocks_waiting = server.progress.waiting();
         stats.rolled = server.progress.rolled();
         stats
+    }
+
+    fn measure_tables(&self, over: &dyn Fn() -> bool) -> Result<Vec<TableMemory>> {
+        measure(&self.0, over)
     }
 
     fn log_failure(&self) -> Option<Error> {
