@@ -10,6 +10,7 @@ const SHOWN_MAX: usize = 200;
 
 /// An insertion found its key present.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct DuplicateKey {
     /// The table.
     pub table: String,

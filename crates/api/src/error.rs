@@ -10,6 +10,7 @@ use core::fmt;
 
 /// Why a scheme refused a transaction. The transaction may be run again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Reason {
     /// A record that was read has changed since.
     ReadChanged,
@@ -87,6 +88,7 @@ impl Reason {
 /// How a transaction and one that runs inside it, in its closure, stand in each other's way. To run either again
 /// does not help.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Nested {
     /// The inner one would wait for what the outer one holds, which ends after it.
     WaitsForOuter,
@@ -118,6 +120,7 @@ impl fmt::Display for Nested {
 
 /// A failed operation. Nothing stays latched, and the database goes on.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Error {
     /// The scheme refused the transaction: run it again ([`Error::is_retryable`]).
     Conflict(Reason),
@@ -274,11 +277,20 @@ pub enum Error {
 
 /// A position after which changes are missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct PassedPosition {
     /// The position.
     pub position: Position,
     /// The oldest position from which all changes are there.
     pub oldest: Position,
+}
+
+impl PassedPosition {
+    /// Changes after `position` are missing; from `oldest` on all are there.
+    #[must_use]
+    pub fn new(position: Position, oldest: Position) -> Self {
+        Self { position, oldest }
+    }
 }
 
 impl From<BadRow> for Error {

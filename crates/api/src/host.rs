@@ -5,6 +5,7 @@ use core::marker::PhantomData;
 
 /// The current phase of long work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Phase {
     /// Looking for the ends of logs, by incarnation.
     Inspect,

@@ -4,6 +4,7 @@ use core::time::Duration;
 
 /// The strongest isolation that all histories of a scheme have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Isolation {
     /// Equivalent to some serial order.
     Serializable,

@@ -7,6 +7,7 @@ use core::fmt;
 
 /// A table was opened with other columns or indexes than it has.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct LayoutDiffers {
     /// The table.
     pub table: String,
@@ -16,6 +17,7 @@ pub struct LayoutDiffers {
 
 /// The first difference.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Difference {
     /// The table has no columns: it was created for bytes under bytes.
     NoColumns,
@@ -45,6 +47,7 @@ pub enum Difference {
 
 /// One of the two halves of a layout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Part {
     /// The primary key.
     Key,
@@ -54,6 +57,7 @@ pub enum Part {
 
 /// The difference between two columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Change {
     /// It has another type.
     Type,

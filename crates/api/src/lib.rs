@@ -38,6 +38,7 @@ mod stats;
 mod store;
 mod table;
 mod table_change;
+mod table_memory;
 mod transaction;
 mod undo;
 mod validate;
@@ -75,6 +76,7 @@ pub use table::{
     TableId, TableSpec, Writes,
 };
 pub use table_change::TableChange;
+pub use table_memory::{Footprint, TableMemory};
 pub use transaction::{Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction};
 pub use transaction::{Visit, VisitIndex};
 pub use undo::{Savepoint, UndoLog};

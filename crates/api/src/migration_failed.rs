@@ -6,6 +6,7 @@ use core::fmt;
 
 /// A migration could not write a row anew.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct MigrationFailed {
     /// The primary key of the row, and its table.
     pub row: DuplicateKey,

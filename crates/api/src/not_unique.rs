@@ -6,6 +6,7 @@ use core::fmt;
 
 /// A unique index was to be added to a table, two rows of which have the same key in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct NotUnique {
     /// The index.
     pub index: String,

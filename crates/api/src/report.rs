@@ -4,6 +4,7 @@ use chiliad_log::{CheckpointInfo, LogError};
 
 /// The results of a recovery.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Recovered {
     /// The incarnation that begins; 1 for a new database, 0 when nothing was there to read.
     pub incarnation: u32,
@@ -36,7 +37,8 @@ pub struct Recovered {
 }
 
 /// The contents of a directory.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Contents {
     /// Its format version.
     pub format: u32,
@@ -53,7 +55,8 @@ pub struct Contents {
 }
 
 /// One writer's log of one incarnation.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct LogContents {
     /// Which opening.
     pub incarnation: u32,
@@ -71,6 +74,7 @@ pub struct LogContents {
 
 /// A checkpoint that counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Checkpointed {
     /// Which.
     pub info: CheckpointInfo,
@@ -82,8 +86,17 @@ pub struct Checkpointed {
     pub released: usize,
 }
 
+impl Checkpointed {
+    /// A checkpoint that was made; nothing is gone for it yet.
+    #[must_use]
+    pub fn new(info: CheckpointInfo, rows: u64, bytes: u64) -> Self {
+        Self { info, rows, bytes, released: 0 }
+    }
+}
+
 /// The result of a copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Copied {
     /// Files, the manifest apart.
     pub files: usize,

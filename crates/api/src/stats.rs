@@ -67,7 +67,8 @@ impl Tally {
 }
 
 /// A worker that is in the middle of something others may wait for.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub struct Hold {
     /// Its slot.
     pub worker: u32,
@@ -83,6 +84,7 @@ pub struct Hold {
 
 /// Conflicts over one record.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct HotRecord {
     /// Its table's name.
     pub table: String,
@@ -95,6 +97,7 @@ pub struct HotRecord {
 /// The state of a database. Counts are handed over by workers every few hundred transactions and
 /// when they end, so they lag a little.
 #[derive(Clone, Default, Debug)]
+#[non_exhaustive]
 pub struct Stats {
     /// Transactions committed.
     pub committed: u64,
@@ -116,6 +119,10 @@ pub struct Stats {
     pub snapshot_boundary: u64,
     /// The oldest boundary that somebody may read.
     pub snapshot_oldest: u64,
+    /// How long ago the state was the present that the oldest open snapshot reads, by the clock of whoever advances the
+    /// epochs; `None` when no snapshot is open, and where nobody looks at the clock. Under the schemes that order by
+    /// timestamps snapshots are transactions like others, and not counted here.
+    pub snapshot_age: Option<Duration>,
     /// By how many epochs the most backward pinned worker lags.
     pub reclaim_lag: u64,
     /// Which sessions hold what back at this moment.
@@ -131,6 +138,7 @@ pub struct Stats {
 
 /// What rolling a shared log forward has come to since this server began.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub struct RolledForward {
     /// Intentions that the last stage has judged. Those that had read too old a state are refused before.
     pub intentions: u64,

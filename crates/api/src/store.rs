@@ -9,6 +9,7 @@ use crate::session::Session;
 use crate::stats::Stats;
 use crate::table::{SecondarySpec, TableId, TableSpec};
 use crate::table_change::TableChange;
+use crate::table_memory::TableMemory;
 use chiliad_log::{ChangeReader, EpochChanges, Position, Stepped};
 use chiliad_machine::disk::Disk;
 use chiliad_machine::{Interleaved, Machine};
@@ -199,6 +200,15 @@ pub trait Store<M: Machine> {
     /// [`Error::TooManyWorkers`].
     fn count_versions(&self) -> Result<Vec<u64>> {
         Ok(Vec::new())
+    }
+
+    /// The memory of each table, counted by a walk over all of them. `over` is asked now and then, and ends the walk.
+    ///
+    /// # Errors
+    /// [`Error::TooManyWorkers`]; [`Error::Canceled`] when `over` says so; [`Error::Unsupported`].
+    fn measure_tables(&self, over: &dyn Fn() -> bool) -> Result<Vec<TableMemory>> {
+        let _ = over;
+        Err(Error::Unsupported("this engine does not count the memory of its tables"))
     }
 
     /// The newest epoch of which every transaction is durable: as many as there are where nothing is.

@@ -10,6 +10,7 @@ use std::time::Duration;
 ///
 /// Waiting is randomised, so that two transactions that met do not meet again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Backoff {
     /// Run it again at once.
     None,

@@ -255,6 +255,7 @@ impl fmt::Debug for Changes {
 
 /// The transaction of a change. Commits compare in the order in which changes are given.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
 pub struct Commit {
     /// The opening of the database, counted from 1.
     pub incarnation: u32,

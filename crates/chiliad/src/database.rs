@@ -10,9 +10,10 @@ use crate::persistent::Persistent;
 use crate::raw::{TableId, TableSpec};
 use crate::rules::Rules;
 use crate::session::{Plan, Session, Sessions};
+use crate::snapshot_ages::SnapshotAges;
 use crate::ticker::Ticker;
 use crate::{Durability, Error, Options, Pending, Result};
-use crate::{RunOptions, Snapshot, Stats, Transaction};
+use crate::{RunOptions, Snapshot, Stats, TableMemory, Transaction};
 use chiliad_machine::Pace;
 use core::fmt;
 use std::collections::HashMap;
@@ -35,6 +36,8 @@ pub(crate) struct Shared {
     /// They end first: the transaction in hand may need all the others.
     pub(crate) async_threads: AsyncThreads,
     ticker: Option<Ticker>,
+    #[cfg(feature = "metrics")]
+    _measurer: crate::watch::Measurer,
     pub(crate) sweeper: Option<Sweeper>,
     slots: Arc<Slots>,
     sessions: Sessions,
@@ -103,16 +106,21 @@ impl Database {
         let database = OPENED.fetch_add(1, Ordering::Relaxed);
         #[cfg(feature = "metrics")]
         let publisher = crate::watch::Publisher::new(database);
+        let ages = Arc::new(SnapshotAges::new(engine.epoch()));
         let ticker = Ticker::start(
             engine.clone(),
             Arc::clone(&slots),
             options.epoch,
+            Arc::clone(&ages),
             #[cfg(feature = "metrics")]
             publisher.clone(),
         )?;
+        #[cfg(feature = "metrics")]
+        let measurer = crate::watch::Measurer::start(engine.clone(), publisher.clone())?;
         let rules = Arc::new(Rules {
             workers: Arc::<Slots>::downgrade(&slots),
             engine: engine.clone(),
+            ages,
             #[cfg(feature = "metrics")]
             publisher,
             database,
@@ -132,6 +140,8 @@ impl Database {
             async_threads: AsyncThreads::new(threads, &slots, &rules, &sessions, &schemas),
             sweeper,
             ticker: Some(ticker),
+            #[cfg(feature = "metrics")]
+            _measurer: measurer,
             slots,
             sessions,
             declared: Mutex::new(engine.tables().into_iter().collect()),
@@ -351,7 +361,33 @@ impl Database {
     /// Commits, aborts and memory of the database, and the workers that hold it back.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        self.shared.engine.stats()
+        let mut stats = self.shared.engine.stats();
+        stats.snapshot_age = self.shared.rules.ages.oldest_snapshot(&stats);
+        stats
+    }
+
+    /// The memory of each table: of its records, their older versions, its keys and its indexes, in bytes of the slots that
+    /// hold them. Memory that is free for others, and what dropped tables still hold, are in none of them.
+    ///
+    /// It is counted by a walk over all tables, in the calling thread, which takes about as long as reading every row;
+    /// transactions pay nothing for it, then or otherwise, but for the caches and the memory bandwidth that the walk uses.
+    /// While nobody writes the counts are exact; of what is written meanwhile they are of different moments. A joined
+    /// database counts one state, which it keeps for as long, and no older ones.
+    ///
+    /// # Errors
+    /// [`Error::TooManyWorkers`].
+    ///
+    /// ```
+    /// # use chiliad::{Database, Table};
+    /// # let db = Database::in_memory()?;
+    /// let names: Table<u64, String> = db.create_table("names")?;
+    /// db.run(|tx| tx.insert(&names, &1, &"Ada".into()))?;
+    /// let memory = db.table_memory()?;
+    /// assert_eq!((memory[0].table.as_str(), memory[0].rows.records), ("names", 1));
+    /// # Ok::<(), chiliad::Error>(())
+    /// ```
+    pub fn table_memory(&self) -> Result<Vec<TableMemory>> {
+        self.shared.engine.measure_tables(&|| false)
     }
 
     /// A text that is the same for all servers of a log that have read as far and have the same: a digest of all verdicts,

@@ -70,6 +70,12 @@
 //! - Decimals that are equal are one key, as 1.0 and 1.00 are; it comes back as 1. A column keeps the zeros.
 //! - `Timestamp` and `DateTime<Utc>` can say when a row [expires](Row).
 //!
+//! # Features and versions
+//!
+//! Enums that name reasons, kinds and states may gain variants in any release, and structs that calls return, fields: they are
+//! `#[non_exhaustive]`, so a `match` has an arm for the rest. Structs of options are made by `default()` or `new()` and changed by
+//! their methods.
+//!
 //! The cargo features choose what is compiled: `silo`, `partition`, `two-phase`, `timestamp`, `occ` and `central-lock` are
 //! families of schemes, `all-schemes` (the default) all of them, and `jetstream` brings shared logs over NATS. Chiliad runs on
 //! x86-64 Linux, where it is measured and tested, and is built for aarch64 Linux, where each thread has one transaction in
@@ -150,6 +156,7 @@ mod scan;
 mod sequence;
 mod session;
 mod sleeper;
+mod snapshot_ages;
 mod string_prefix;
 mod table;
 mod table_list;
@@ -206,6 +213,7 @@ pub use chiliad_engine::{Change, Difference, DuplicateKey, LayoutDiffers, Layout
 pub use chiliad_engine::{CheckpointInfo, Checkpointed, LogError, Phase, Recovered};
 pub use chiliad_engine::{Column, ColumnType, Layout, NoColumnType};
 pub use chiliad_engine::{Error, Nested, Reason, Result, Snapshots, Timestamps};
+pub use chiliad_engine::{Footprint, TableMemory};
 pub use chiliad_engine::{Hold, HotRecord, Stats, Usage};
 #[doc(inline)]
 pub use chiliad_engine::{Info, Isolation, SchemeName as Scheme};

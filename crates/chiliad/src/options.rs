@@ -11,6 +11,7 @@ use std::time::Duration;
 
 /// When the result of a transaction is given out, in a database in a directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+#[non_exhaustive]
 pub enum Durability {
     /// Nothing is written to disk: what a database in memory has, and all it can have.
     None,

@@ -2,6 +2,7 @@
 
 use crate::acks::Acks;
 use crate::engine::Engine;
+use crate::snapshot_ages::SnapshotAges;
 use crate::until::Until;
 use crate::{Durability, Error, Result};
 use chiliad_api::Backoff;
@@ -30,6 +31,8 @@ pub(crate) struct Rules {
     pub engine: Engine,
     /// How many transactions its threads have in flight.
     pub pace: Pace,
+    /// When the epochs began, for the ages of snapshots.
+    pub ages: Arc<SnapshotAges>,
     #[cfg(feature = "metrics")]
     pub publisher: crate::watch::Publisher,
 }

@@ -4,6 +4,7 @@ use crate::Result;
 use crate::cache::Slots;
 use crate::engine::Engine;
 use crate::owned_thread::OwnedThread;
+use crate::snapshot_ages::SnapshotAges;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -32,6 +33,7 @@ impl Ticker {
         engine: Engine,
         slots: Arc<Slots>,
         epoch: Duration,
+        ages: Arc<SnapshotAges>,
         #[cfg(feature = "metrics")] publisher: crate::watch::Publisher,
     ) -> Result<Self> {
         let stop = Arc::new(Stop::default());
@@ -42,6 +44,7 @@ impl Ticker {
             let mut published = Instant::now();
             while !seen.after(epoch) {
                 engine.tick();
+                ages.ticked(engine.epoch());
                 if rested.elapsed() >= REST_EVERY {
                     slots.rest_idle();
                     engine.tidy();
@@ -49,7 +52,7 @@ impl Ticker {
                 }
                 #[cfg(feature = "metrics")]
                 if published.elapsed() >= PUBLISH_EVERY {
-                    publisher.publish(&engine);
+                    publisher.publish(&engine, &ages);
                     published = Instant::now();
                 }
             }

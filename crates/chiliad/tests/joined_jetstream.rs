@@ -36,7 +36,7 @@ fn with_checkpoints(url: &str, place: &Scratch, checkpoints: u64) -> Database {
 fn a_full_stream_ends_updates_and_not_reads() {
     let Some(servers) = Servers::start("joined-full", 3) else { return };
     let url = servers.url("full");
-    let small = LogOptions { bytes_max: Some(1 << 20), ..LogOptions::default() };
+    let small = LogOptions::default().bytes_max(1 << 20);
     let log = JetStream::open(&url, small).expect("a log");
     let db = Database::join(&url, Options::default()).expect("a server");
     let table: Table<u64, Vec<u8>> = db.create_table("t").expect("a table");

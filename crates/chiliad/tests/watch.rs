@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
@@ -172,6 +173,24 @@ fn a_recorder_has_the_numbers() {
             Ok(kept.value("chiliad_snapshot_lag_epochs"))
         });
         assert!(snapshot.is_ok());
+        assert_eq!(kept.value("chiliad_snapshot_age_seconds"), 0, "none was open");
+        let mut old = db.open_snapshot(&RunOptions::default()).unwrap();
+        old.with(|tx| tx.get(&table, &1)).unwrap();
+        std::thread::sleep(Duration::from_millis(1100));
+        db.publish_metrics();
+        let age = kept.value("chiliad_snapshot_age_seconds");
+        assert!((1..5).contains(&age), "{age} seconds");
+        old.rollback();
+        let memory = &db.table_memory().unwrap()[0];
+        assert_eq!(kept.value("chiliad_table_records table=rows"), 20);
+        for (name, bytes) in [
+            ("record_bytes", memory.rows.record_bytes),
+            ("node_bytes", memory.rows.node_bytes),
+            ("key_bytes", memory.rows.key_bytes),
+            ("bytes", memory.bytes()),
+        ] {
+            assert_eq!(kept.value(&format!("chiliad_table_{name} table=rows")), bytes, "{name}");
+        }
         db.close().unwrap();
     });
     std::fs::remove_dir_all(&path).unwrap();

@@ -10,7 +10,7 @@ use crate::scheme::names::{NativeScheme, UnderNativeScheme, UnderScheme, under, 
 use chiliad_api::{
     Checkpointed, Copied, Error, Host, Info, LogTask, NativeSession, NativeStore, OpenedNatively,
     OpenedOn, OpenedStore, Result, Rewrite, SecondarySpec, Session, Stats, Store, TableChange,
-    TableId, TableLayout, TableSpec,
+    TableId, TableLayout, TableMemory, TableSpec,
 };
 use chiliad_log::{ChangeReader, EpochChanges, Position, Stepped};
 use chiliad_machine::disk::Disk;
@@ -206,6 +206,10 @@ impl<M: Machine, S: Scheme<M>> Store<M> for Database<M, S> {
 
     fn count_versions(&self) -> Result<Vec<u64>> {
         Self::count_versions(self)
+    }
+
+    fn measure_tables(&self, over: &dyn Fn() -> bool) -> Result<Vec<TableMemory>> {
+        Self::measure_tables(self, over)
     }
 
     fn durable_epoch(&self) -> u64 {

@@ -185,13 +185,13 @@ impl<M: Machine> Base<'_, M> {
             .slots
             .iter()
             .filter_map(|(slot, words)| {
-                let hold = Hold {
-                    worker: slot,
-                    pinned: words.pin.load(Ordering::Relaxed) != 0,
-                    window: words.window.load(Ordering::Relaxed),
-                    snapshot: words.snapshot.load(Ordering::Relaxed),
-                    dropped: dropped_tables.wait_for(words.catalog_version.load(Ordering::Relaxed)),
-                };
+                let version = words.catalog_version.load(Ordering::Relaxed);
+                let mut hold = Hold::default();
+                hold.worker = slot;
+                hold.pinned = words.pin.load(Ordering::Relaxed) != 0;
+                hold.window = words.window.load(Ordering::Relaxed);
+                hold.snapshot = words.snapshot.load(Ordering::Relaxed);
+                hold.dropped = dropped_tables.wait_for(version);
                 let holds = hold.pinned || hold.window != 0 || hold.snapshot != 0 || hold.dropped;
                 holds.then_some(hold)
             })

@@ -43,6 +43,7 @@ mod garbage;
 mod handles;
 mod index_ops;
 mod key_pool;
+mod measure;
 mod options;
 mod read_ops;
 mod record_slots;
@@ -62,13 +63,13 @@ mod write_ops;
 pub use chiliad_api::key;
 pub use chiliad_api::{
     Alone, Cancel, Change, Checkpointed, Column, ColumnPart, ColumnType, Committed, Contents,
-    Copied, Crew, Difference, DuplicateKey, Entry, Error, Get, Hold, Host, HotRecord, IndexKind,
-    IndexParts, Info, Intent, Isolation, KeyPart, Layout, LayoutDiffers, LayoutPart, LogContents,
-    LogTask, MigrationFailed, NativeSession, NativeStore, Nested, NoColumnType, NotUnique,
-    OpenedNatively, OpenedOn, OpenedStore, Outer, Part, PartType, Phase, Range, Reason, Recorder,
-    Recovered, Result, RewrittenRow, Row, Running, Scanned, SecondarySpec, Session, Sleeper,
-    Source, Stamp, Stats, Store, TableChange, TableId, TableLayout, TableSpec, Transaction,
-    WriteKind, Writes,
+    Copied, Crew, Difference, DuplicateKey, Entry, Error, Footprint, Get, Hold, Host, HotRecord,
+    IndexKind, IndexParts, Info, Intent, Isolation, KeyPart, Layout, LayoutDiffers, LayoutPart,
+    LogContents, LogTask, MigrationFailed, NativeSession, NativeStore, Nested, NoColumnType,
+    NotUnique, OpenedNatively, OpenedOn, OpenedStore, Outer, Part, PartType, Phase, Range, Reason,
+    Recorder, Recovered, Result, RewrittenRow, Row, Running, Scanned, SecondarySpec, Session,
+    Sleeper, Source, Stamp, Stats, Store, TableChange, TableId, TableLayout, TableMemory,
+    TableSpec, Transaction, WriteKind, Writes,
 };
 pub use chiliad_log::{CheckpointInfo, LogError, LogOptions, MANIFEST_NAME, Stepped};
 pub use chiliad_storage::{KEY_BYTES_MAX, Supply, Usage, VALUE_BYTES_MAX, WORKERS_MAX};

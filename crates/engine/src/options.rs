@@ -9,6 +9,7 @@ use std::time::Duration;
 
 /// When old versions are kept for snapshot transactions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+#[non_exhaustive]
 pub enum Snapshots {
     /// From the start: a snapshot begins at once.
     Always,
@@ -20,12 +21,25 @@ pub enum Snapshots {
     Off,
 }
 
+impl Snapshots {
+    /// The name used in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Always => "always",
+            Self::OnDemand => "on-demand",
+            Self::Off => "off",
+        }
+    }
+}
+
 /// The most timestamps that a worker takes at a time.
 const TIMESTAMP_BATCH_MAX: u32 = 1 << 16;
 
 /// Where transactions get their timestamps, under schemes that order them by timestamps
 /// (Yu, 2015, 4.3.1). The others draw none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+#[non_exhaustive]
 pub enum Timestamps {
     /// A counter under a mutex: [`Options::mutex`].
     Latched,

@@ -124,14 +124,19 @@ pub fn deviation<M: Machine>(
 }
 
 /// A server's state, as long as this is there.
-struct Pinned<'a, M: Machine> {
+pub struct Pinned<'a, M: Machine> {
     server: &'a SharedServer<M>,
     slot: u32,
-    state: StateRef<M>,
+    /// The state.
+    pub state: StateRef<M>,
 }
 
 impl<'a, M: Machine> Pinned<'a, M> {
-    fn new(server: &'a SharedServer<M>) -> Result<Self> {
+    /// Keeps the newest state.
+    ///
+    /// # Errors
+    /// [`Error::TooManyWorkers`].
+    pub fn new(server: &'a SharedServer<M>) -> Result<Self> {
         let slot = server.heap.slots.acquire().ok_or(Error::NO_SLOT)?;
         Ok(Self { server, slot, state: server.published.pin(server.slot(slot)) })
     }

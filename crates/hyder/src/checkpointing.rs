@@ -99,7 +99,9 @@ impl<M: Machine> Server<M> {
         let number = u32::try_from(label).unwrap_or(u32::MAX);
         let info =
             CheckpointInfo { number, parts: 1, incarnation: 0, redo_after: label, end: label };
-        Ok(Checkpointed { info, rows, bytes, released })
+        let mut made = Checkpointed::new(info, rows, bytes);
+        made.released = released;
+        Ok(made)
     }
 
     /// The newest state, pinned by `slot`.

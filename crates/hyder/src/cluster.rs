@@ -5,7 +5,7 @@ use crate::options::{INFO, Level, ServerOptions};
 use crate::store::Hyder;
 use chiliad_api::{
     Error, Info, Isolation, NativeSession, NativeStore, Result, Session, Stats, Store, TableId,
-    TableLayout, TableSpec,
+    TableLayout, TableMemory, TableSpec,
 };
 use chiliad_machine::shared_log::SharedLog;
 use chiliad_machine::{Interleaved, Machine, Ordering, Shared, Word};
@@ -217,6 +217,10 @@ impl<M: Machine> Store<M> for Cluster<M> {
             }
         }
         all
+    }
+
+    fn measure_tables(&self, over: &dyn Fn() -> bool) -> Result<Vec<TableMemory>> {
+        self.servers[0].measure_tables(over)
     }
 
     fn log_failure(&self) -> Option<Error> {

@@ -158,7 +158,9 @@ impl<M: Machine> Desk<M> {
             .iter()
             .map(|(worker, slot)| (worker, slot.snapshot.load(Ordering::Relaxed)));
         let holds = snapshots.filter(|&(_, snapshot)| snapshot > 0).map(|(worker, snapshot)| {
-            Hold { worker, pinned: false, window: 0, snapshot: snapshot - 1, dropped: false }
+            let mut hold = Hold::default();
+            (hold.worker, hold.snapshot) = (worker, snapshot - 1);
+            hold
         });
         holds.collect()
     }

@@ -15,7 +15,7 @@
 //! | a server's way to the log | `desk`, `pending`; `appender` |
 //! | and back: the stages | `batch`, `known`, `front`, `build`, `recent`, `last`; on one thread `roller`, on several `pipeline`, `stages`; `server` |
 //! | checkpoints: how they are made, and begun with | `capture`, `checkpoint_state`, `checkpointing`, `checkpoint_file`, `checkpoints`; `opening`, `restore` |
-//! | what keeps memory bounded and servers alike | `tombstones`, `digests` |
+//! | what keeps memory bounded and servers alike; what tables take | `tombstones`, `digests`; `measure` |
 //! | transactions | `attempt`, `write`, `changes`, `session`, `store` |
 //! | several servers as one database, for the drivers; whether they have the same | `cluster`, `audit` |
 //! | what must come of a log, for those who compare | `oracle`, `validator` |
@@ -52,6 +52,7 @@ mod last;
 #[cfg(test)]
 mod long_life;
 mod maker;
+mod measure;
 mod nap;
 mod node;
 mod opening;

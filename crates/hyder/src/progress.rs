@@ -82,14 +82,14 @@ impl<M: Machine> Progress<M> {
     /// How the log was rolled forward so far.
     pub fn rolled(&self) -> RolledForward {
         let time = |stage: Timed| duration::<M>(self.times[stage as usize].load(Ordering::Relaxed));
-        RolledForward {
-            intentions: self.intentions.load(Ordering::Relaxed),
-            zone_total: self.zone_total.load(Ordering::Relaxed),
-            zone_max: self.zone_max.load(Ordering::Relaxed),
-            reading: time(Timed::Reading),
-            building: time(Timed::Building),
-            deciding: time(Timed::Deciding),
-        }
+        let mut rolled = RolledForward::default();
+        rolled.intentions = self.intentions.load(Ordering::Relaxed);
+        rolled.zone_total = self.zone_total.load(Ordering::Relaxed);
+        rolled.zone_max = self.zone_max.load(Ordering::Relaxed);
+        rolled.reading = time(Timed::Reading);
+        rolled.building = time(Timed::Building);
+        rolled.deciding = time(Timed::Deciding);
+        rolled
     }
 
     /// So many bytes were read, up to `next`, and the state after them is published.

@@ -2,13 +2,14 @@
 
 use crate::audit::{Deviation, deviation, fingerprint};
 use crate::catalog::Change;
+use crate::measure::measure;
 use crate::options::{INFO, ServerOptions};
 use crate::oracle::Oracle;
 use crate::server::{Server, SharedServer};
 use crate::session::HyderSession;
 use chiliad_api::{
     Checkpointed, Error, Host, Info, LogTask, NativeSession, NativeStore, Result, Session, Stats,
-    Stepped, Store, TableId, TableLayout, TableSpec, Tally,
+    Stepped, Store, TableId, TableLayout, TableMemory, TableSpec, Tally,
 };
 use chiliad_machine::disk::Disk;
 use chiliad_machine::shared_log::{Position, SharedLog};
@@ -171,17 +172,20 @@ impl<M: Machine> Store<M> for Hyder<M> {
         let catalog = server.catalog();
         let next = server.progress.next();
         let name = |id| catalog.get(id).ok().map(|table| table.spec.name.clone());
-        Stats {
-            memory: self.0.heap.usage(),
-            epoch: self.epoch(),
-            snapshot_boundary: self.epoch(),
-            snapshot_oldest: server.oldest_label(),
-            holds: server.holds(),
-            log_lag: server.log.bounds().map_or(0, |bounds| bounds.end.saturating_sub(next)),
-            blocks_waiting: server.progress.waiting(),
-            rolled: server.progress.rolled(),
-            ..Stats::new(tally, &name)
-        }
+        let mut stats = Stats::new(tally, &name);
+        stats.memory = self.0.heap.usage();
+        stats.epoch = self.epoch();
+        stats.snapshot_boundary = self.epoch();
+        stats.snapshot_oldest = server.oldest_label();
+        stats.holds = server.holds();
+        stats.log_lag = server.log.bounds().map_or(0, |bounds| bounds.end.saturating_sub(next));
+        stats.blocks_waiting = server.progress.waiting();
+        stats.rolled = server.progress.rolled();
+        stats
+    }
+
+    fn measure_tables(&self, over: &dyn Fn() -> bool) -> Result<Vec<TableMemory>> {
+        measure(&self.0, over)
     }
 
     fn log_failure(&self) -> Option<Error> {

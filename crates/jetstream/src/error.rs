@@ -7,6 +7,7 @@ use std::fmt;
 
 /// Why a log was not opened.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum OpenError {
     /// The URL or an option cannot be used: which, and why.
     Invalid(String),

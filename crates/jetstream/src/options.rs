@@ -4,6 +4,7 @@ use std::time::Duration;
 
 /// How a log is made if it is not there, what it must be if it is, and how long its calls keep trying.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// Servers that store each record: 3, or 5; 1 only where nothing depends on the records. A stream that is there
     /// must have at least as many. Default 3.
@@ -33,5 +34,31 @@ impl Default for Options {
             deadline: Duration::from_secs(30),
             monitors: Vec::new(),
         }
+    }
+}
+
+impl Options {
+    /// Sets [`Options::replicas`].
+    #[must_use]
+    pub fn replicas(self, replicas: usize) -> Self {
+        Self { replicas, ..self }
+    }
+
+    /// Sets [`Options::bytes_max`].
+    #[must_use]
+    pub fn bytes_max(self, bytes_max: u64) -> Self {
+        Self { bytes_max: Some(bytes_max), ..self }
+    }
+
+    /// Sets [`Options::deadline`].
+    #[must_use]
+    pub fn deadline(self, deadline: Duration) -> Self {
+        Self { deadline, ..self }
+    }
+
+    /// Sets [`Options::monitors`].
+    #[must_use]
+    pub fn monitors(self, monitors: Vec<String>) -> Self {
+        Self { monitors, ..self }
     }
 }

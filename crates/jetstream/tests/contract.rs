@@ -143,7 +143,7 @@ fn a_reader_at_the_end_hears_that_all_was_trimmed() {
 #[test]
 fn records_that_are_too_large_or_too_many_are_refused() {
     let Some(servers) = Servers::start("full", 3) else { return };
-    let options = Options { bytes_max: Some(4 << 20), ..Options::default() };
+    let options = Options::default().bytes_max(4 << 20);
     let log = JetStream::open(&servers.url("full"), options).unwrap();
     let most = vec![1; log.record_bytes_max()];
     let more = vec![1; log.record_bytes_max() + 1];

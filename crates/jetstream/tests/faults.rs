@@ -86,7 +86,7 @@ impl Drop for Over<'_> {
 /// Loads a log of three servers while `fault` happens to them several times, and judges what is there afterwards.
 fn survives(name: &str, servers: Option<Servers>, rounds: usize, fault: impl Fn(&Servers, &str)) {
     let Some(servers) = servers else { return };
-    let options = || Options { deadline: Duration::from_secs(60), ..Options::default() };
+    let options = || Options::default().deadline(Duration::from_secs(60));
     let open = || JetStream::open(&servers.url("log"), options()).expect("the log opens");
     let (writing, reading) = (open(), open());
     let load = Load::default();
@@ -185,7 +185,7 @@ fn a_leader_that_only_its_clients_reach_loses_nothing() {
 #[test]
 fn clients_leave_a_server_that_the_others_do_not_reach() {
     let Some(servers) = Servers::start_apart("left", 3) else { return };
-    let options = || Options { deadline: Duration::from_secs(60), ..Options::default() };
+    let options = || Options::default().deadline(Duration::from_secs(60));
     let open = || JetStream::open(&servers.url("log"), options()).expect("the log opens");
     // The log may get another leader while it is opened.
     let (writing, reading, leader) = loop {

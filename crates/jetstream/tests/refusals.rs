@@ -94,7 +94,7 @@ fn streams_with_other_settings_are_refused() {
 #[test]
 fn a_log_that_is_made_anew_is_another() {
     let Some(servers) = Servers::start("anew", 3) else { return };
-    let options = || Options { deadline: Duration::from_secs(5), ..Options::default() };
+    let options = || Options::default().deadline(Duration::from_secs(5));
     let open = || JetStream::open(&servers.url("log"), options()).unwrap();
     let (log, other) = (open(), open());
     let identity = log.identity().unwrap();
@@ -133,7 +133,7 @@ fn those_who_open_at_once_make_one_log() {
 #[test]
 fn a_log_that_was_rolled_back_is_damaged() {
     let Some(servers) = Servers::start("rolled-back", 1) else { return };
-    let options = Options { replicas: 1, ..Options::default() };
+    let options = Options::default().replicas(1);
     let log = JetStream::open(&servers.url("log"), options).unwrap();
     log.append(&[b"one", b"two"]).unwrap();
     servers.script(&["stop"]);
@@ -172,7 +172,7 @@ fn servers_that_are_not_there_are_named() {
     assert!(error.to_string().contains(&closed.to_string()), "{error}");
     let error = JetStream::open("nats://a", Options::default()).unwrap_err();
     assert!(matches!(error, OpenError::Invalid(_)), "{error}");
-    let long = Options { deadline: Duration::from_secs(600), ..Options::default() };
+    let long = Options::default().deadline(Duration::from_secs(600));
     let error = JetStream::open("nats://a/log", long).unwrap_err();
     assert!(matches!(error, OpenError::Invalid(_)), "{error}");
 }
@@ -180,7 +180,7 @@ fn servers_that_are_not_there_are_named() {
 #[test]
 fn a_minority_is_not_enough() {
     let Some(servers) = Servers::start("minority", 3) else { return };
-    let options = || Options { deadline: Duration::from_secs(4), ..Options::default() };
+    let options = || Options::default().deadline(Duration::from_secs(4));
     let log = JetStream::open(&servers.url("log"), options()).unwrap();
     log.append(&[b"one"]).unwrap();
     let url = servers.url("log");
@@ -211,7 +211,7 @@ fn a_server_alone_makes_no_three_replicas() {
     let Some(servers) = Servers::start("alone", 1) else { return };
     let error = JetStream::open(&servers.url("log"), Options::default()).unwrap_err();
     assert!(error.to_string().contains("num_replicas"), "{error}");
-    let options = || Options { replicas: 1, ..Options::default() };
+    let options = || Options::default().replicas(1);
     let log = JetStream::open(&servers.url("log"), options()).unwrap();
     log.append(&[b"one"]).unwrap();
     assert_eq!(common::read_all(&log, 1, 1), [b"one"]);
@@ -223,7 +223,7 @@ fn a_server_alone_makes_no_three_replicas() {
 fn servers_that_sync_now_and_then_are_refused() {
     let Some(servers) = Servers::start("sync", 3) else { return };
     let monitors = (1..=3).map(|n| servers.monitor(n)).collect::<Vec<_>>();
-    let with = |monitors| Options { monitors, ..Options::default() };
+    let with = |monitors| Options::default().monitors(monitors);
     drop(JetStream::open(&servers.url("log"), with(monitors.clone())).unwrap());
     let lax = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = lax.local_addr().unwrap().to_string();

@@ -5,6 +5,7 @@ use std::io;
 
 /// A failure of the log or of a data directory.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum LogError {
     /// The system refused an operation on a file.
     Io {

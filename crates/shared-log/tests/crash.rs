@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Two or three frames to a segment.
 const OPTIONS: FileLogOptions =
-    FileLogOptions { segment_bytes: 16 << 10, record_bytes_max: 4000, memory_bytes: 3000 };
+    FileLogOptions::new().segment_bytes(16 << 10).record_bytes_max(4000).memory_bytes(3000);
 
 const LIVES: u64 = 4;
 const SEEDS: u64 = 400;
@@ -139,7 +139,7 @@ fn story(seed: u64, fault: Option<&'static Fault>, happened: &mut Happened) -> R
         let config = Config { fault, schedule, ..Config::new(seed * LIVES + life) };
         let mut run = Run::new(config);
         let segment_bytes = OPTIONS.segment_bytes << (draw % 2);
-        let options = FileLogOptions { segment_bytes, ..OPTIONS };
+        let options = OPTIONS.segment_bytes(segment_bytes);
         let opened = run.outside(|| Log::open(Arc::new(disk.clone()), options));
         let counters = disk.counters();
         match opened {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const SMALL: FileLogOptions =
-    FileLogOptions { segment_bytes: 16 << 10, record_bytes_max: 10_000, memory_bytes: 0 };
+    FileLogOptions::new().segment_bytes(16 << 10).record_bytes_max(10_000).memory_bytes(0);
 
 type Records = Vec<(Position, Vec<u8>)>;
 

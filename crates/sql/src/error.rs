@@ -8,6 +8,7 @@ pub type Result<T> = core::result::Result<T, SqlError>;
 
 /// A failed statement.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct SqlError {
     /// The class and the condition, as PostgreSQL numbers them.
     pub sqlstate: &'static str,

@@ -37,6 +37,12 @@ pub(crate) const fn class_bytes(class: u8) -> usize {
     CLASS_BYTES[class as usize] as usize
 }
 
+/// The bytes of the slot that holds so many: those of the smallest class that does, and `bytes` above the greatest.
+#[must_use]
+pub fn slot_bytes_for(bytes: usize) -> u64 {
+    class_for(bytes).map_or(bytes, class_bytes) as u64
+}
+
 /// The smallest class of at least `bytes`; `None` above the greatest.
 pub(crate) fn class_for(bytes: usize) -> Option<u8> {
     let class = match bytes {

@@ -103,6 +103,7 @@ impl Kind {
 
 /// Memory in use, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Usage {
     /// Obtained from the machine.
     pub reserved_bytes: u64,

@@ -22,11 +22,12 @@ mod sparse;
 mod supply;
 
 pub use budget::OutOfMemory;
-pub use classes::SCHEME_WORDS_MAX;
+pub use classes::{SCHEME_WORDS_MAX, slot_bytes_for};
 pub use guard::{Guard, Header, Seen};
 pub use heap::{FAULTS, Heap, Kind, LocalHeap, Usage};
 pub use index::{
-    Change, Changes, Cursor, Direction, Found, HashIndex, Hooks, Index, LookupBatch, Teardown,
+    Change, Changes, Cursor, Direction, Found, HashIndex, Hooks, Index, IndexMemory, LookupBatch,
+    Measuring, Teardown,
 };
 pub use index::{Inserted, KEY_BYTES_MAX, LeafRun, NoHooks, OrderedIndex, Probe};
 pub use record::{Record, RecordRef, VALUE_BYTES_MAX};

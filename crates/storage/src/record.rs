@@ -164,6 +164,12 @@ impl<M: Machine> RecordRef<M> {
         capacity_of(self.link(Ordering::Relaxed).addr())
     }
 
+    /// The bytes of the slot.
+    #[must_use]
+    pub fn slot_bytes(self) -> usize {
+        class_bytes(self.class())
+    }
+
     /// The length of the value in bytes, never above the capacity; nothing if it overflows. May not
     /// be that of the payload that is read next: validate.
     #[must_use]

@@ -4,8 +4,8 @@ mod hash_common;
 
 use chiliad_machine::{Machine, Native, Plain, Shared};
 use chiliad_storage::{
-    Change, Found, HashIndex, Heap, Hooks, Index, Inserted, Kind, LocalHeap, NoHooks, OutOfMemory,
-    RecordRef, Seen,
+    Change, Found, HashIndex, Heap, Hooks, Index, IndexMemory, Inserted, Kind, LeafRun, LocalHeap,
+    NoHooks, OutOfMemory, RecordRef, Seen,
 };
 use hash_common::{Random, present, value};
 use std::collections::{HashMap, HashSet};
@@ -70,6 +70,24 @@ impl<M: Machine> Rig<M> {
         done
     }
 
+    /// Measured a few buckets at a time, the index has each record once, and the cells of its long keys.
+    fn measure(&self, model: &HashMap<Vec<u8>, RecordRef<M>>) {
+        let (mut next, mut run) = (0, LeafRun::default());
+        let (mut memory, mut records) = (IndexMemory::default(), Vec::new());
+        self.local.pin();
+        while self.index.measure_piece(&self.local, &mut next, &mut run, &mut memory) {
+            records.extend(run.records.iter().map(|&(_, record)| record.address()));
+        }
+        self.local.unpin();
+        let mut expected: Vec<_> = model.values().map(|record| record.address()).collect();
+        records.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(records, expected);
+        assert_eq!(memory.key_bytes, model.keys().map(|key| cell_bytes(key)).sum::<u64>());
+        assert!(memory.node_bytes >= 128 * self.index.buckets(), "{memory:?}");
+        assert!(memory.node_bytes <= 2 * 128 * self.index.buckets() + 4096, "{memory:?}");
+    }
+
     fn content(&self) -> HashMap<Vec<u8>, u64> {
         let mut content = HashMap::new();
         self.local.pin();
@@ -78,6 +96,17 @@ impl<M: Machine> Rig<M> {
         });
         self.local.unpin();
         content
+    }
+}
+
+/// The bytes of a key's cell: its head and whole words, in a slot of the classes of `classes.rs`.
+fn cell_bytes(key: &[u8]) -> u64 {
+    let bytes = 16 + key.len().next_multiple_of(8) as u64;
+    match bytes {
+        _ if key.len() <= 8 => 0,
+        ..=64 => bytes,
+        ..=512 => bytes.next_multiple_of(16),
+        _ => bytes.next_multiple_of((bytes - 1).next_power_of_two() / 8),
     }
 }
 
@@ -146,6 +175,7 @@ fn against_a_map<M: Machine>(operations: u32, seed: u64) {
     assert_eq!(rig.content(), expected);
     let buckets = rig.index.buckets();
     assert!(buckets > 4, "it grew");
+    rig.measure(&model);
     let Rig { index, mut local, .. } = rig;
     let mut dismantled = Vec::new();
     Index::Hash(index).dismantle(&mut local, &mut |_, record| dismantled.push(value(record)));

@@ -2,8 +2,8 @@
 
 use chiliad_machine::{Machine, Native, Plain};
 use chiliad_storage::{
-    Change, Changes, Cursor, Direction, Found, Heap, Index, Inserted, Kind, LeafRun, LocalHeap,
-    NoHooks, OrderedIndex, RecordRef, Seen,
+    Change, Changes, Cursor, Direction, Found, Heap, Index, IndexMemory, Inserted, Kind, LeafRun,
+    LocalHeap, NoHooks, OrderedIndex, RecordRef, Seen,
 };
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -156,9 +156,26 @@ impl<M: Machine> Pair<M> {
         assert!(found == expected, "{low:?} {high:?} {direction:?}: {found:?} {expected:?}");
     }
 
+    /// Measured a leaf at a time, the tree has the nodes and cells that a walk over the whole of it finds.
+    fn measure(&mut self, shape: chiliad_storage::index::Shape) {
+        let mut cursor = Cursor::new(Bound::Unbounded, Bound::Unbounded, Direction::Forward);
+        let (mut run, mut memory) = (LeafRun::default(), IndexMemory::default());
+        let mut records = Vec::new();
+        while self
+            .pinned(|pair| pair.index.measure_piece(&pair.heap, &mut cursor, &mut run, &mut memory))
+        {
+            records.extend(run.records.iter().map(|&(_, record)| record));
+        }
+        assert!(records.iter().eq(self.model.values()), "each record once, in order");
+        assert_eq!(memory.node_bytes, 256 * (shape.leaves + shape.inners) as u64, "{shape:?}");
+        assert!(memory.key_bytes >= 24 * shape.cells as u64, "{memory:?} {shape:?}");
+        assert_eq!(memory.key_bytes == 0, shape.cells == 0, "{memory:?} {shape:?}");
+    }
+
     fn check(&mut self) -> chiliad_storage::index::Shape {
         let shape = self.pinned(|pair| pair.index.check(&pair.heap));
         assert_eq!(shape.keys, self.model.len());
+        self.measure(shape);
         shape
     }
 }

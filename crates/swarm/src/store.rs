@@ -176,10 +176,9 @@ impl<M: Machine> Store<M> for Swarm<M> {
     fn reach_snapshot(&self) {}
 
     fn stats(&self) -> Stats {
-        Stats {
-            committed: self.0.committed(),
-            rolled_back: self.0.rolled_back(),
-            ..Stats::default()
-        }
+        let mut stats = Stats::default();
+        stats.committed = self.0.committed();
+        stats.rolled_back = self.0.rolled_back();
+        stats
     }
 }

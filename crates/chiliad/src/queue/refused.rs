@@ -4,6 +4,7 @@ use core::fmt;
 
 /// Why a transaction was not taken into a [`Queue`](crate::Queue).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Refused {
     /// It has its greatest length.
     Full,

@@ -1,7 +1,8 @@
 //! Metrics: gauges and counters that are read off the database's statistics, and two histograms of times.
 
-use crate::Stats;
 use crate::engine::Engine;
+use crate::snapshot_ages::SnapshotAges;
+use crate::{Stats, TableMemory};
 use metrics::{Histogram, counter, gauge, histogram};
 use std::time::Instant;
 
@@ -50,8 +51,8 @@ impl Publisher {
         Self { database, times }
     }
 
-    /// Tells how the database is.
-    pub fn publish(&self, engine: &Engine) {
+    /// Tells how the database is, but for the memory of tables.
+    pub fn publish(&self, engine: &Engine, ages: &SnapshotAges) {
         let stats = engine.stats();
         self.counts(&stats);
         let gauge = |name: &'static str, value: u64| {
@@ -62,6 +63,8 @@ impl Publisher {
         gauge("chiliad_tables_dropped", stats.tables_dropped);
         gauge("chiliad_epoch", stats.epoch);
         gauge("chiliad_snapshot_lag_epochs", oldest_snapshot(&stats));
+        let age = ages.oldest_snapshot(&stats).map_or(0.0, |age| age.as_secs_f64());
+        gauge!("chiliad_snapshot_age_seconds", "database" => self.database.clone()).set(age);
         gauge("chiliad_reclaim_lag_epochs", stats.reclaim_lag);
         gauge("chiliad_shared_log_lag", stats.log_lag);
         let durable = engine.durable_epoch();
@@ -72,6 +75,27 @@ impl Publisher {
         gauge("chiliad_checkpoint_due", u64::from(engine.checkpoint_is_due()));
         let bytes = counter!("chiliad_log_bytes", "database" => self.database.clone());
         bytes.absolute(engine.log_bytes());
+    }
+
+    /// Tells what tables take.
+    pub fn publish_tables(&self, memory: &[TableMemory]) {
+        for table in memory {
+            let labels = [("database", self.database.clone()), ("table", table.table.clone())];
+            let gauge = |name: &'static str, value: u64| gauge!(name, &labels).set(value as f64);
+            let rows = &table.rows;
+            gauge("chiliad_table_records", rows.records);
+            gauge("chiliad_table_record_bytes", rows.record_bytes);
+            gauge("chiliad_table_versions", rows.versions);
+            gauge("chiliad_table_version_bytes", rows.version_bytes);
+            gauge("chiliad_table_key_bytes", rows.key_bytes);
+            gauge("chiliad_table_node_bytes", rows.node_bytes);
+            gauge("chiliad_table_bytes", table.bytes());
+            for (index, footprint) in &table.indexes {
+                let [database, table] = labels.clone();
+                let labels = [database, table, ("index", index.clone())];
+                gauge!("chiliad_index_bytes", &labels).set(footprint.bytes() as f64);
+            }
+        }
     }
 
     fn counts(&self, stats: &Stats) {

@@ -2,10 +2,14 @@
 //! `metrics`. Without them there is no code.
 
 #[cfg(feature = "metrics")]
+mod measurer;
+#[cfg(feature = "metrics")]
 mod metrics;
 #[cfg(feature = "metrics")]
 mod publish;
 
+#[cfg(feature = "metrics")]
+pub(crate) use measurer::Measurer;
 #[cfg(feature = "metrics")]
 pub(crate) use metrics::{LatencyOf, Publisher};
 

@@ -37,6 +37,7 @@ mod savepoints;
 mod schemas;
 mod sequences;
 mod snapshots;
+mod table_memory;
 mod threads;
 mod typed;
 mod waits;

@@ -159,6 +159,9 @@ impl<M: Machine> Store<M> for Toy<M> {
     fn stats(&self) -> Stats {
         let counted = self.with(|tables| Ok((tables.committed, tables.rolled_back)));
         let (committed, rolled_back) = counted.unwrap_or_default();
-        Stats { committed, rolled_back, epoch: self.0.epoch(), ..Stats::default() }
+        let mut stats = Stats::default();
+        (stats.committed, stats.rolled_back) = (committed, rolled_back);
+        stats.epoch = self.0.epoch();
+        stats
     }
 }

@@ -17,7 +17,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         let durable = self.inner.base().durable()?;
         reader.next_epoch(&*durable.disk, || durable.readable()).map_err(|stopped| match stopped {
             Stopped::Passed { position, oldest } => {
-                Error::PositionPassed(Box::new(PassedPosition { position, oldest }))
+                Error::PositionPassed(Box::new(PassedPosition::new(position, oldest)))
             }
             Stopped::Unknown(position) => Error::UnknownPosition(Box::new(position)),
             Stopped::Log(error) => Error::Data(error),

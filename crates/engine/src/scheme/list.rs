@@ -233,6 +233,7 @@ macro_rules! enumerate {
     ($($family:ident, $feature:literal { $($(#[$meta:meta])* $scheme:ident: $info:expr;)* })*) => {
         /// The concurrency-control scheme of a database: chosen when the database is opened.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+        #[non_exhaustive]
         pub enum SchemeName {
             $($($(#[$meta])* $scheme,)*)*
         }

@@ -58,6 +58,14 @@ pub struct Catalog<M: Machine> {
     pub dropped_tables: DroppedTables<M>,
 }
 
+/// A table that users find by name.
+pub struct Listed {
+    pub name: String,
+    pub number: u32,
+    /// Its secondary indexes, those that come or go as well: their names, and the numbers of their tables.
+    pub indexes: Vec<(String, u32)>,
+}
+
 /// A worker's view of the catalog.
 pub struct View<M: Machine> {
     version: u64,
@@ -166,6 +174,18 @@ impl<M: Machine> Catalog<M> {
         let users = (0..).zip(tables.iter()).filter_map(|(number, place)| {
             let table = place.table.as_ref().filter(|table| !table.is_index)?;
             Some((number, Shared::new(Walk::new(&table.index))))
+        });
+        users.collect()
+    }
+
+    /// The tables that users find by name.
+    pub fn listed(&self) -> Vec<Listed> {
+        let tables = self.tables.lock();
+        let users = (0..).zip(tables.iter()).filter_map(|(number, place)| {
+            let table = place.table.as_ref().filter(|it| !it.is_index && !place.hidden)?;
+            let indexes = table.secondary().iter();
+            let indexes = indexes.map(|it| (it.spec.name.clone(), it.table.0)).collect();
+            Some(Listed { name: table.name().to_owned(), number, indexes })
         });
         users.collect()
     }

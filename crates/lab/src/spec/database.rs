@@ -2,7 +2,7 @@
 
 use super::run::{Place, RunSpec};
 use chiliad_driver::{Durability, Opening};
-use chiliad_engine::{Snapshots, Supply};
+use chiliad_engine::Supply;
 use chiliad_simulator::MemoryModel;
 use chiliad_simulator::description::Description;
 use chiliad_workload::WorkloadOptions;
@@ -78,14 +78,5 @@ pub(super) fn supply_name(supply: Supply) -> &'static str {
         Supply::Pools => "pool",
         Supply::FixedPools => "fixed",
         Supply::Single(allocator) => allocator.name(),
-    }
-}
-
-/// When versions are kept, as results have it.
-pub(super) fn snapshots_name(snapshots: Snapshots) -> &'static str {
-    match snapshots {
-        Snapshots::Always => "always",
-        Snapshots::OnDemand => "on-demand",
-        Snapshots::Off => "off",
     }
 }

@@ -25,8 +25,8 @@ impl DrawSpec {
     pub fn simulated_times(kind: Timestamps) -> (Duration, Duration) {
         let (duration, warmup) = match kind {
             Timestamps::Latched => (4_000, 2_000),
-            Timestamps::Atomic | Timestamps::Batched => (1_000, 200),
             Timestamps::Clock | Timestamps::Hardware => (20, 10),
+            _ => (1_000, 200),
         };
         (Duration::from_micros(duration), Duration::from_micros(warmup))
     }

@@ -1,6 +1,6 @@
 //! The options of a run as results show them: every one that changes it, in a fixed order.
 
-use super::database::{snapshots_name, supply_name};
+use super::database::supply_name;
 use super::draw::DrawSpec;
 use super::machine::{MachineSpec, Order};
 use super::rolled::{certifier_name, group_name, level_name, premeld_name};
@@ -181,7 +181,7 @@ impl RunSpec {
                 ("verify_memory", self.verify_memory.into()),
                 ("backoff", plan.backoff.name().into()),
                 ("retry", retry.into()),
-                ("snapshots", snapshots_name(engine.snapshots).into()),
+                ("snapshots", engine.snapshots.name().into()),
                 ("timestamps", engine.timestamps.name().into()),
                 ("timestamp_batch", engine.timestamp_batch.into()),
                 ("latch", engine.mutex.name().into()),

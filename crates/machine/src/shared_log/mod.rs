@@ -80,6 +80,7 @@ pub trait SharedLog: Send + Sync + fmt::Debug {
 
 /// Why a shared log did not do what it was asked to.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum SharedLogError {
     /// It cannot be reached, or has no leader: later it may. The operation, and why.
     Unavailable(String),

@@ -47,6 +47,7 @@ impl Bar {
             Phase::Inspect => ("looking for the ends of logs", 1),
             Phase::Replay => ("reading, MiB", 1 << 20),
             Phase::Finalize => ("making ready, tables", 1),
+            _ => ("going on", 1),
         };
         self.0.set_message(format!("{what}: {} of {}", done / unit, of / unit));
         self.0.set_length(of);

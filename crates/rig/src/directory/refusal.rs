@@ -16,11 +16,6 @@ pub fn refusal(place: &Path, error: &Error) -> Stop {
             return Stop::bad(place.display(), format!("{problem}; {accepted}"));
         }
         LogError::NewerFormat { .. } => return Stop::bad(place.display(), problem),
-        // These name the directory, and say what is accepted.
-        LogError::NotOurs { .. }
-        | LogError::Locked { .. }
-        | LogError::OpenHere { .. }
-        | LogError::NotEmpty { .. } => "",
         LogError::Missing { .. } => "; accepted: a directory that Chiliad wrote",
         LogError::Io { kind: ErrorKind::NotFound | ErrorKind::NotADirectory, .. } => {
             "; accepted: a directory"
@@ -29,6 +24,8 @@ pub fn refusal(place: &Path, error: &Error) -> Stop {
             "; accepted: a directory with permission to use it"
         }
         LogError::Io { .. } => "; accepted: a directory on a disk that works and has room",
+        // The others name the directory, and say what is accepted.
+        _ => "",
     };
     Stop::BadInput(format!("{problem}{accepted}"))
 }

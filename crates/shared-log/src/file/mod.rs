@@ -55,6 +55,7 @@ const RECORD_BYTES_ACCEPTED: usize = 256 << 20;
 
 /// How a log in files is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct FileLogOptions {
     /// Bytes after which a segment is complete: what is trimmed goes by whole segments.
     pub segment_bytes: u64,
@@ -66,7 +67,33 @@ pub struct FileLogOptions {
 
 impl Default for FileLogOptions {
     fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl FileLogOptions {
+    /// Segments of 64 MiB, records of up to [`RECORD_BYTES_MAX`], and 64 MiB in memory.
+    #[must_use]
+    pub const fn new() -> Self {
         Self { segment_bytes: 64 << 20, record_bytes_max: RECORD_BYTES_MAX, memory_bytes: 64 << 20 }
+    }
+
+    /// Sets [`FileLogOptions::segment_bytes`].
+    #[must_use]
+    pub const fn segment_bytes(self, segment_bytes: u64) -> Self {
+        Self { segment_bytes, ..self }
+    }
+
+    /// Sets [`FileLogOptions::record_bytes_max`].
+    #[must_use]
+    pub const fn record_bytes_max(self, record_bytes_max: usize) -> Self {
+        Self { record_bytes_max, ..self }
+    }
+
+    /// Sets [`FileLogOptions::memory_bytes`].
+    #[must_use]
+    pub const fn memory_bytes(self, memory_bytes: usize) -> Self {
+        Self { memory_bytes, ..self }
     }
 }
 

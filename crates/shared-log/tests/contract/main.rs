@@ -61,7 +61,7 @@ contract!(simulated, || {
 
 /// Small segments, so that records lie in many.
 const SMALL: FileLogOptions =
-    FileLogOptions { segment_bytes: 24 << 10, record_bytes_max: 10_000, memory_bytes: 64 << 20 };
+    FileLogOptions::new().segment_bytes(24 << 10).record_bytes_max(10_000);
 
 contract!(files, || {
     let directory = Scratch::new();
@@ -76,8 +76,8 @@ fn on_a_disk(options: FileLogOptions) -> Subject {
 }
 
 contract!(files_read_from_memory, || on_a_disk(SMALL));
-contract!(files_read_from_disk, || on_a_disk(FileLogOptions { memory_bytes: 0, ..SMALL }));
-contract!(files_read_from_both, || on_a_disk(FileLogOptions { memory_bytes: 2000, ..SMALL }));
+contract!(files_read_from_disk, || on_a_disk(SMALL.memory_bytes(0)));
+contract!(files_read_from_both, || on_a_disk(SMALL.memory_bytes(2000)));
 
 contract!(delayed, || {
     let inner = Arc::new(MemoryLog::limited(usize::MAX, 10_000));

@@ -128,6 +128,22 @@ impl Clone for Cursor {
     }
 }
 
+/// What an index takes, in bytes of the slots that hold it, besides its records.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct IndexMemory {
+    /// Leaves and inner nodes, or buckets and their nodes. Keys and parts of keys of up to eight bytes lie in them.
+    pub node_bytes: u64,
+    /// The rests of longer keys.
+    pub key_bytes: u64,
+}
+
+impl IndexMemory {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.node_bytes += other.node_bytes;
+        self.key_bytes += other.key_bytes;
+    }
+}
+
 /// One leaf's worth of a scan, as it stood at one moment: the caller tracks `seen`, then reads the
 /// records. Reused between leaves.
 pub struct LeafRun<M: Machine> {

@@ -19,7 +19,8 @@ mod lookup_batch;
 pub mod ordered;
 
 pub use contract::{
-    Change, Changes, Cursor, Direction, Found, Hooks, Inserted, KEY_BYTES_MAX, LeafRun, NoHooks,
+    Change, Changes, Cursor, Direction, Found, Hooks, IndexMemory, Inserted, KEY_BYTES_MAX,
+    LeafRun, NoHooks,
 };
 pub use hash::HashIndex;
 pub use lookup_batch::LookupBatch;
@@ -43,6 +44,14 @@ pub enum Teardown {
     Ordered(ordered::Teardown),
     /// A hash index.
     Hash(hash::Teardown),
+}
+
+/// How far an index has been measured: see [`Index::measure_some`].
+pub enum Measuring {
+    /// An ordered index.
+    Ordered(Cursor),
+    /// A hash index: the next bucket.
+    Hash(u64),
 }
 
 /// A look-up in progress. Each step looks at memory that the step before asked for.
@@ -118,6 +127,44 @@ impl<M: Machine> Index<M> {
         match self {
             Self::Ordered(index) => index.unlink(heap, key, record, hooks, confirm),
             Self::Hash(index) => index.unlink(heap, key, record, hooks, confirm),
+        }
+    }
+
+    /// Nothing of the index is measured yet.
+    #[must_use]
+    pub fn measuring(&self) -> Measuring {
+        use core::ops::Bound::Unbounded;
+        match self {
+            Self::Ordered(_) => {
+                Measuring::Ordered(Cursor::new(Unbounded, Unbounded, Direction::Forward))
+            }
+            Self::Hash(_) => Measuring::Hash(0),
+        }
+    }
+
+    /// Measures the next leaf or buckets where `measuring`, which began with this index, stands: adds what they take to
+    /// `memory` and leaves their records, without keys, in `run`. `false` when nothing was left.
+    ///
+    /// Others may use the index meanwhile. Of what stands still everything is measured once; what moves may be missed, or
+    /// measured twice.
+    ///
+    /// # Panics
+    /// When `measuring` began with an index of the other kind.
+    pub fn measure_some(
+        &self,
+        heap: &LocalHeap<M>,
+        measuring: &mut Measuring,
+        run: &mut LeafRun<M>,
+        memory: &mut IndexMemory,
+    ) -> bool {
+        match (self, measuring) {
+            (Self::Ordered(index), Measuring::Ordered(cursor)) => {
+                index.measure_piece(heap, cursor, run, memory)
+            }
+            (Self::Hash(index), Measuring::Hash(next)) => {
+                index.measure_piece(heap, next, run, memory)
+            }
+            _ => unreachable!("the measuring of another index"),
         }
     }
 

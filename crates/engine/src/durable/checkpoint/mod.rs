@@ -143,7 +143,9 @@ impl<M: Machine> Base<'_, M> {
         durable.checkpoint_bytes.store(written.bytes, Ordering::Relaxed);
         M::mark("checkpoint published");
         let released = if early { 0 } else { durable.release(&info, &kept, &dropped)? };
-        Ok(Checkpointed { info, rows: written.rows, bytes: written.bytes, released })
+        let mut made = Checkpointed::new(info, written.rows, written.bytes);
+        made.released = released;
+        Ok(made)
     }
 
     fn export(&self, disk: &dyn Disk, host: &dyn Host<M>) -> Result<Checkpointed> {
@@ -177,7 +179,7 @@ impl<M: Machine> Base<'_, M> {
             kept: KeptLog::nothing_before((1, 1)),
         };
         manifest.write::<M>(disk)?;
-        Ok(Checkpointed { info, rows: written.rows, bytes: written.bytes, released: 0 })
+        Ok(Checkpointed::new(info, written.rows, written.bytes))
     }
 
     fn walkers<'a>(

@@ -18,13 +18,15 @@ pub fn inspect<M: Machine>(disk: &dyn Disk, host: &dyn Host<M>) -> Result<Conten
     let plan = Plan::make::<M>(disk, false, host)?.ok_or_else(missing)?;
     let recovered = Replay::<M>::new(disk, &plan, host).run()?;
     let logs = plan.incarnations.iter().flat_map(|incarnation| {
-        incarnation.tails.iter().enumerate().map(|(writer, tail)| LogContents {
-            incarnation: incarnation.number,
-            writer: writer as u32,
-            segments: tail.segments.len(),
-            epoch: tail.epoch,
-            torn: tail.torn,
-            closed: tail.closed,
+        incarnation.tails.iter().enumerate().map(|(writer, tail)| {
+            let mut log = LogContents::default();
+            log.incarnation = incarnation.number;
+            log.writer = writer as u32;
+            log.segments = tail.segments.len();
+            log.epoch = tail.epoch;
+            log.torn = tail.torn;
+            log.closed = tail.closed;
+            log
         })
     });
     let mut bytes = 0;
@@ -33,12 +35,12 @@ pub fn inspect<M: Machine>(disk: &dyn Disk, host: &dyn Host<M>) -> Result<Conten
         let file = disk.open(&name, Access::Read).and_then(|file| file.bytes());
         bytes += file.map_err(LogError::io(format!("opening {name}")))?;
     }
-    Ok(Contents {
-        format: plan.manifest.format,
-        database: plan.manifest.database,
-        tables: plan.blob.tables.iter().map(|(_, spec)| spec.name.clone()).collect(),
-        logs: logs.collect(),
-        bytes,
-        recovered,
-    })
+    let mut contents = Contents::default();
+    contents.format = plan.manifest.format;
+    contents.database = plan.manifest.database;
+    contents.tables = plan.blob.tables.iter().map(|(_, spec)| spec.name.clone()).collect();
+    contents.logs = logs.collect();
+    contents.bytes = bytes;
+    contents.recovered = recovered;
+    Ok(contents)
 }

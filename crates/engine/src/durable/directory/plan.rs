@@ -287,15 +287,14 @@ fn catalog(manifest: &Manifest) -> Result<Blob> {
 pub(in crate::durable) fn begin(plan: &Plan) -> Recovered {
     let last = plan.incarnations.last();
     let tails = || plan.incarnations.iter().flat_map(|incarnation| &incarnation.tails);
-    Recovered {
-        durable_epoch: last.map_or(0, |incarnation| incarnation.durable),
-        checkpoint: plan.manifest.checkpoint,
-        torn: tails().any(|tail| tail.torn),
-        closed: last.is_some_and(|incarnation| {
-            // Of a format in which nobody pinned the ends, the logs say so alone.
-            incarnation.tails.iter().all(|tail| tail.closed)
-                && (incarnation.closed || !incarnation.claims)
-        }),
-        ..Recovered::default()
-    }
+    let mut recovered = Recovered::default();
+    recovered.durable_epoch = last.map_or(0, |incarnation| incarnation.durable);
+    recovered.checkpoint = plan.manifest.checkpoint;
+    recovered.torn = tails().any(|tail| tail.torn);
+    recovered.closed = last.is_some_and(|incarnation| {
+        // Of a format in which nobody pinned the ends, the logs say so alone.
+        incarnation.tails.iter().all(|tail| tail.closed)
+            && (incarnation.closed || !incarnation.claims)
+    });
+    recovered
 }

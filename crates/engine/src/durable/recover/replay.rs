@@ -53,21 +53,18 @@ impl<M: Machine> Replay<'_, M> {
             }
         }
         let count = |word: &M::Word| word.load(Ordering::Relaxed);
-        Ok(Recovered {
-            bytes: count(&counts.bytes_done),
-            checkpoint_rows: count(&counts.checkpoint_rows),
-            transactions: count(&counts.transactions),
-            writes: count(&counts.writes),
-            dropped: count(&counts.dropped),
-            rows: count(&counts.rows),
-            replay_ns,
-            finalize_ns,
-            losses: {
-                let met = core::mem::take(&mut *counts.losses.lock());
-                self.plan.losses.iter().cloned().chain(met).collect()
-            },
-            ..plan::begin(self.plan)
-        })
+        let mut recovered = plan::begin(self.plan);
+        recovered.bytes = count(&counts.bytes_done);
+        recovered.checkpoint_rows = count(&counts.checkpoint_rows);
+        recovered.transactions = count(&counts.transactions);
+        recovered.writes = count(&counts.writes);
+        recovered.dropped = count(&counts.dropped);
+        recovered.rows = count(&counts.rows);
+        recovered.replay_ns = replay_ns;
+        recovered.finalize_ns = finalize_ns;
+        let met = core::mem::take(&mut *counts.losses.lock());
+        recovered.losses = self.plan.losses.iter().cloned().chain(met).collect();
+        Ok(recovered)
     }
 
     /// Reads the files of one incarnation.

@@ -33,7 +33,8 @@ impl<M: Machine> Clone for CellRef<M> {
 
 impl<M: Machine> Copy for CellRef<M> {}
 
-fn bytes_of(key_bytes: usize) -> usize {
+/// The bytes of a cell with a key of this length.
+pub(super) fn bytes_of(key_bytes: usize) -> usize {
     HEAD_BYTES + 8 * words_for(key_bytes)
 }
 
@@ -89,8 +90,9 @@ impl<M: Machine> CellRef<M> {
         }
     }
 
+    /// The length of the key in bytes.
     #[inline]
-    fn length(&self) -> usize {
+    pub(super) fn length(&self) -> usize {
         self.head().length.load(Ordering::Relaxed) as usize
     }
 

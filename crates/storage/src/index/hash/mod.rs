@@ -25,6 +25,7 @@ mod cell;
 mod change;
 mod digest;
 pub mod faults;
+mod measure;
 #[cfg(test)]
 mod models;
 mod protocol;

@@ -145,6 +145,16 @@ impl<M: Machine> Table<M> {
         unsafe { &*place.pointer().add(at) }
     }
 
+    /// The bytes of the pieces.
+    pub(super) fn bytes(&self) -> u64 {
+        let pieces = self.root.pieces.iter().enumerate();
+        let there = pieces.filter(|(_, link)| !link.load(Ordering::Relaxed).is_null());
+        there
+            .filter_map(|(piece, _)| layout::<M>(self.piece_buckets(piece)))
+            .map(|layout| layout.size() as u64)
+            .sum()
+    }
+
     /// The number of buckets.
     #[inline]
     pub(super) fn buckets(&self) -> u64 {

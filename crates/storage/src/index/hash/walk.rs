@@ -8,7 +8,7 @@ use crate::{LocalHeap, Record, RecordRef};
 use chiliad_machine::{Machine, Ordering, Spin, Tagged, Word};
 
 /// One entry as it was read.
-type Raw<M> = (u64, Tagged<Record<M>>);
+pub(super) type Raw<M> = (u64, Tagged<Record<M>>);
 
 impl<M: Machine> HashIndex<M> {
     /// Calls `each` with every key and its record. Every bucket is read as it was at one moment,
@@ -119,7 +119,7 @@ impl<M: Machine> HashIndex<M> {
 pub struct Teardown(u64);
 
 /// Appends the entries of `bucket`; what they are worth shows when versions are compared.
-fn read_bucket<M: Machine>(bucket: &Bucket<M>, version: u64, entries: &mut Vec<Raw<M>>) {
+pub(super) fn read_bucket<M: Machine>(bucket: &Bucket<M>, version: u64, entries: &mut Vec<Raw<M>>) {
     for (count, entry) in bucket.walk().enumerate() {
         let link = entry.link();
         // A chain that writers keep changing might lead on for ever.

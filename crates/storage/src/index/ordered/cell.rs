@@ -27,7 +27,8 @@ struct Head<M: Machine> {
     length: M::Word,
 }
 
-fn cell_bytes<M: Machine>(length: usize) -> usize {
+/// The bytes of a cell with a rest of this length.
+pub(super) fn cell_bytes<M: Machine>(length: usize) -> usize {
     size_of::<Head<M>>() + words_for(length) * size_of::<M::Word>()
 }
 

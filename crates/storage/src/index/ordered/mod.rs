@@ -18,7 +18,8 @@
 //! | `get`, `scan` | the readers |
 //! | `insertion` | what an insertion carries down and reports |
 //! | `insert`, `split`, `layer`, `remove` | the writers |
-//! | `shape` | walking the whole tree: checking, measuring, dismantling |
+//! | `shape` | walking the whole tree that nobody else uses: checking, measuring, dismantling |
+//! | `measure` | measuring the memory of a tree in use |
 //! | `faults` | planted bugs |
 //!
 //! **Phantoms.** Each leaf begins with a [`crate::Guard`], whose count of membership changes is
@@ -48,6 +49,7 @@ mod get;
 mod insert;
 mod insertion;
 mod layer;
+mod measure;
 #[cfg(test)]
 mod models;
 mod node;

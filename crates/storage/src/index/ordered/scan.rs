@@ -112,17 +112,17 @@ fn set_bound(side: &mut Option<Vec<u8>>, bound: Bound<&[u8]>) -> bool {
 /// The goal of a descent through one layer: the first entry at or after (slice, rank) forward, the last at or before
 /// it in reverse, and within a rank of longer keys those that `rest` allows.
 #[derive(Clone, Copy)]
-struct Aim<'k> {
-    slice: u64,
-    rank: u64,
+pub(super) struct Aim<'k> {
+    pub(super) slice: u64,
+    pub(super) rank: u64,
     /// The position's bytes after the slice, if it goes on; it then divides the keys of the rank.
-    rest: Option<&'k [u8]>,
+    pub(super) rest: Option<&'k [u8]>,
 }
 
 impl<'k> Aim<'k> {
     /// Where in a layer a position aims; no position is the layer's beginning (forward) or its end
     /// (reverse).
-    fn new(position: Option<&'k [u8]>, inclusive: bool, direction: Direction) -> Self {
+    pub(super) fn new(position: Option<&'k [u8]>, inclusive: bool, direction: Direction) -> Self {
         let reverse = direction == Direction::Reverse;
         let Some(key) = position else {
             return match reverse {
@@ -158,14 +158,14 @@ struct Visit<'t, M: Machine> {
 }
 
 /// Where the descent through the next layer begins.
-struct Entrance<'t, M: Machine> {
-    version: &'t NodeVersion<M>,
-    stamp: Stamp,
-    root: Tagged<Target>,
+pub(super) struct Entrance<'t, M: Machine> {
+    pub(super) version: &'t NodeVersion<M>,
+    pub(super) stamp: Stamp,
+    pub(super) root: Tagged<Target>,
 }
 
 /// Where a piece ends.
-enum PieceEnd {
+pub(super) enum PieceEnd {
     /// At the entry of this slice, which is a layer.
     Layer(u64),
     /// Forward: at the separator above; reverse: at the one below.
@@ -401,7 +401,7 @@ fn push<M: Machine>(run: &mut LeafRun<M>, record: RecordRef<M>) {
 }
 
 /// Moves the cursor to the end of a piece; `position` holds the bytes of the layers above it.
-fn advance(cursor: &mut Cursor, mut position: Vec<u8>, end: &PieceEnd) {
+pub(super) fn advance(cursor: &mut Cursor, mut position: Vec<u8>, end: &PieceEnd) {
     let forward = cursor.direction == Direction::Forward;
     let more = match *end {
         PieceEnd::Layer(slice) => {
