@@ -93,9 +93,9 @@ fn jetstream(url: &str) -> Result<Arc<dyn SharedLog>> {
     use crate::jetstream::{JetStream, OpenError, Options};
     let opened = JetStream::open(url, Options::default());
     let refused = |error: OpenError| match error {
-        OpenError::Invalid(what) => Error::InvalidOption(what),
-        OpenError::Refused { .. } => Error::InvalidOption(error.to_string()),
         OpenError::Log(error) => cannot_be_used(url, &error),
+        OpenError::Invalid(what) => Error::InvalidOption(what),
+        refused => Error::InvalidOption(refused.to_string()),
     };
     Ok(Arc::new(opened.map_err(refused)?))
 }
