@@ -3,7 +3,7 @@
 use super::scope::{Scope, WorkloadFlags};
 use super::workloads::{
     BankFlags, BiddingFlags, HashFlags, InsertDeleteFlags, ScanFlags, SmallbankFlags, TatpFlags,
-    TpccFlags, TpceFlags, TxbenchFlags, YcsbFlags,
+    TpcbSqlFlags, TpccFlags, TpceFlags, TxbenchFlags, YcsbFlags,
 };
 use chiliad_engine::IndexKind;
 use chiliad_host::Stop;
@@ -13,6 +13,7 @@ use chiliad_workload::WorkloadOptions;
 use chiliad_workload::bidding::BiddingOptions;
 use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
+use chiliad_workload::sql::tpcb::TpcbOptions;
 use chiliad_workload::tatp::TatpOptions;
 use chiliad_workload::tpcc::{Scale, TpccOptions};
 use chiliad_workload::tpce::TpceOptions;
@@ -195,6 +196,20 @@ impl WorkloadFlags for TpceFlags {
             snapshot_reads(self.snapshot_reads, options.snapshot_reads, scope)?;
         valid(options.validate())?;
         Ok(Load::new(WorkloadOptions::Tpce(options), micro))
+    }
+}
+
+impl WorkloadFlags for TpcbSqlFlags {
+    fn load(&self, scope: &Scope) -> Result<Load, Stop> {
+        let micro = is_micro(self.scale, scope);
+        let branches = u32::try_from(scope.partners()).unwrap_or(u32::MAX);
+        let options = TpcbOptions {
+            branches: self.branches.unwrap_or(branches),
+            micro,
+            snapshot_reads: snapshot_reads(self.snapshot_reads, true, scope)?,
+        };
+        valid(options.validate())?;
+        Ok(Load::new(WorkloadOptions::TpcbSql(options), micro))
     }
 }
 

@@ -26,8 +26,8 @@ pub use soak::SoakFlags;
 pub use tasks::TaskFlags;
 pub use workloads::{
     BankFlags, BiddingFlags, HashFlags, IndexFlags, LOCK_TABLES, LocksFlags, ScanFlags,
-    SimulatedTimestampsFlags, SmallbankFlags, TatpFlags, TimestampsFlags, TpccFlags, TpceFlags,
-    TxbenchFlags, YcsbFlags,
+    SimulatedTimestampsFlags, SmallbankFlags, TatpFlags, TimestampsFlags, TpcbSqlFlags, TpccFlags,
+    TpceFlags, TxbenchFlags, YcsbFlags,
 };
 
 use chiliad_host::{Stop, values};
@@ -139,6 +139,8 @@ pub enum Workload<M: Args> {
     Bidding(Box<WorkloadRun<BiddingFlags, M>>),
     /// TPC-E: a brokerage house, six transactions.
     Tpce(Box<WorkloadRun<TpceFlags, M>>),
+    /// TPC-B as statements of SQL: accounts, tellers, branches and their history.
+    TpcbSql(Box<WorkloadRun<TpcbSqlFlags, M>>),
     /// A few rows that come, go and come back under an ordered index, and scans of them.
     Scan(Box<WorkloadRun<ScanFlags, M>>),
     /// A few rows that come, go and come back under a hash index.
@@ -187,6 +189,7 @@ impl<M: Args> Workload<M> {
             Self::Txbench(run) => run.parts(),
             Self::Bidding(run) => run.parts(),
             Self::Tpce(run) => run.parts(),
+            Self::TpcbSql(run) => run.parts(),
             Self::Scan(run) => run.parts(),
             Self::Hash(run) => run.parts(),
             Self::Bank(run) => run.parts(),

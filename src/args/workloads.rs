@@ -197,6 +197,19 @@ flags! {
 }
 
 flags! {
+    /// `tpcb-sql`. Defaults of a scale are filled in by the workload.
+    TpcbSqlFlags {
+        /// How large a branch is: the specification's, or a handful of accounts, which move, and audits
+        /// [default: micro for random schedules, else spec].
+        scale: one_of(SCALES, bool),
+        /// Branches, 1 to 20000 [default: as many as clients; in random schedules 2].
+        branches: small(1, 20_000),
+        /// Whether audits read a snapshot of the past [default: yes where the scheme has snapshots].
+        snapshot_reads: yes_no(),
+    }
+}
+
+flags! {
     /// `scan`.
     ScanFlags {
         ..insert_delete: InsertDeleteFlags,

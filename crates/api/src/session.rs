@@ -12,7 +12,7 @@ use crate::table::TableId;
 use crate::transaction::{
     Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction, Visit, VisitIndex,
 };
-use chiliad_machine::{Machine, Ticks};
+use chiliad_machine::{Fault, Machine, Ticks};
 use core::marker::PhantomData;
 use core::mem;
 
@@ -341,5 +341,10 @@ impl<M: Machine, S: Session<M> + ?Sized> Transaction for Running<'_, M, S> {
     #[inline]
     fn remove_row(&mut self, row: Row) -> Result<()> {
         self.session.remove_row(row)
+    }
+
+    #[inline]
+    fn planted(&self) -> Option<fn(&'static Fault) -> bool> {
+        self.session.planted()
     }
 }

@@ -6,7 +6,7 @@
 //! descending the index again.
 
 use crate::{Result, TableId};
-use chiliad_machine::Ticks;
+use chiliad_machine::{Fault, Ticks};
 use core::num::NonZeroU64;
 use core::ops::ControlFlow;
 
@@ -336,6 +336,12 @@ pub trait Transaction {
     /// # Errors
     /// As for [`Transaction::update`].
     fn remove_row(&mut self, row: Row) -> Result<()>;
+
+    /// Tells whether a planted bug is switched on, where one may be: for layers above that are written for no machine.
+    /// `None`: this machine does real work, and none ever is.
+    fn planted(&self) -> Option<fn(&'static Fault) -> bool> {
+        None
+    }
 
     /// Removes a row if it is present, and says whether it was.
     ///

@@ -8,7 +8,7 @@ use chiliad_api::{
     Cancel, Committed, Entry, Error, Get, Intent, Outer, Part, Range, Recorder, Result, Row,
     Scanned, Session, TableId, Transaction, Visit, VisitIndex,
 };
-use chiliad_machine::{Machine, Ticks};
+use chiliad_machine::{Fault, Machine, Ticks};
 
 impl<M: Machine, S: Scheme<M>> Worker<M, S> {
     /// The transaction in progress has ended: hands back what it has collected. It has `finished` if it went
@@ -298,5 +298,9 @@ impl<M: Machine, S: Scheme<M>> Transaction for Worker<M, S> {
         let Worker { view, core } = self;
         core.ready(true)?;
         core.remove_row(view, row)
+    }
+
+    fn planted(&self) -> Option<fn(&'static Fault) -> bool> {
+        M::SIMULATED.then_some(M::fault)
     }
 }

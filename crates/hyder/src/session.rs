@@ -9,7 +9,7 @@ use chiliad_api::{
     Cancel, Committed, Entry, Error, Get, Intent, Outer, Range, Recorder, Result, Row, Scanned,
     Session, TableId, Tally, Transaction,
 };
-use chiliad_machine::Machine;
+use chiliad_machine::{Fault, Machine};
 
 /// Bytes of rows that are loaded by one intention.
 const LOAD_BYTES: usize = 256 << 10;
@@ -354,5 +354,9 @@ impl<M: Machine> Transaction for HyderSession<M> {
 
     fn remove_row(&mut self, row: Row) -> Result<()> {
         self.attempt()?.remove_row(row)
+    }
+
+    fn planted(&self) -> Option<fn(&'static Fault) -> bool> {
+        M::SIMULATED.then_some(M::fault)
     }
 }

@@ -20,6 +20,8 @@ pub struct SqlError {
     pub hint: Option<String>,
     /// Where in the statement's text it is, in characters from 1.
     pub position: Option<u32>,
+    /// The error of the transaction that it was made of, for programs that run the transaction again by that.
+    pub cause: Option<Box<Error>>,
 }
 
 macro_rules! constructors {
@@ -152,7 +154,7 @@ impl SqlError {
     #[must_use]
     pub fn new(sqlstate: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self { sqlstate, message, detail: None, hint: None, position: None }
+        Self { sqlstate, message, detail: None, hint: None, position: None, cause: None }
     }
 
     /// This error with more about it.
@@ -193,74 +195,80 @@ impl fmt::Display for SqlError {
     }
 }
 
-impl std::error::Error for SqlError {}
+impl std::error::Error for SqlError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.cause.as_deref().map(|cause| cause as _)
+    }
+}
 
 impl From<Error> for SqlError {
     #[cold]
     fn from(error: Error) -> Self {
-        let text = error.to_string();
-        match error {
-            Error::Conflict(Reason::Deadlock) => {
-                Self::deadlock("deadlock detected").with_detail(text)
-            }
-            Error::Conflict(Reason::LockTimeout) => {
-                Self::lock_not_available("canceling statement due to lock timeout")
-            }
-            Error::Conflict(_) => {
-                let message = "could not serialize access due to concurrent transactions";
-                Self::serialization_failure(message)
-                    .with_detail(text)
-                    .with_hint("The transaction might succeed if retried.")
-            }
-            Error::DuplicateKey(duplicate) => Self::unique_violation(format!(
-                "duplicate key value violates unique constraint \"{}_pkey\"",
-                duplicate.table
-            ))
-            .with_detail(text),
-            Error::UniqueViolation { index } => Self::unique_violation(format!(
-                "duplicate key value violates unique constraint \"{index}\""
-            )),
-            Error::NotUnique(_) => {
-                Self::unique_violation("could not create unique index").with_detail(text)
-            }
-            Error::UnknownTable(_) => Self::undefined_table(text),
-            Error::TableExists(name) => {
-                Self::duplicate_table(format!("relation \"{name}\" already exists"))
-            }
-            Error::UnknownIndex(_) => Self::undefined_object(text),
-            Error::KeyTooLong { .. } | Error::ValueSize { .. } => Self::program_limit(text),
-            Error::TransactionTooLarge { .. } => Self::program_limit(text),
-            Error::ReadOnly | Error::OpenedReadOnly => {
-                Self::read_only_transaction("cannot execute a write in a read-only transaction")
-                    .with_detail(text)
-            }
-            Error::ReadOnlyTable(_) | Error::Migrating(_) => Self::not_in_required_state(text),
-            Error::OutOfMemory { .. } => Self::out_of_memory("out of memory").with_detail(text),
-            Error::LocksExhausted { .. } => {
-                Self::out_of_memory("out of shared memory").with_detail(text)
-            }
-            Error::TooManyWorkers { .. } | Error::HostExhausted(_) => Self::new("53300", text),
-            Error::DeadlineExceeded => {
-                Self::query_canceled("canceling statement due to statement timeout")
-            }
-            Error::Canceled => Self::query_canceled("canceling statement due to user request"),
-            Error::TransactionOver | Error::RolledBack => Self::new(
-                "25P02",
-                "current transaction is aborted, commands ignored until end of transaction block",
-            ),
-            Error::LogFailed(_) | Error::Data(_) | Error::LogRefused { .. } => {
-                Self::io_error("the log has failed").with_detail(text)
-            }
-            Error::NotYetDurable { .. } => Self::new("40003", text),
-            Error::BadRow(_) => Self::data_corrupted(text),
-            Error::SchemaChanged(_) | Error::LayoutDiffers(_) => {
-                Self::serialization_failure("the table's definition has changed").with_detail(text)
-            }
-            Error::Unsupported(_) | Error::NotOrdered | Error::PresentOnly => {
-                Self::feature_not_supported(text)
-            }
-            Error::Schema(_) | Error::InvalidOption(_) => Self::invalid_table_definition(text),
-            _ => Self::internal(text),
+        Self { cause: Some(Box::new(error.clone())), ..translated(error) }
+    }
+}
+
+/// The error of a transaction in the words of SQL.
+fn translated(error: Error) -> SqlError {
+    use SqlError as S;
+    let text = error.to_string();
+    match error {
+        Error::Conflict(Reason::Deadlock) => S::deadlock("deadlock detected").with_detail(text),
+        Error::Conflict(Reason::LockTimeout) => {
+            S::lock_not_available("canceling statement due to lock timeout")
         }
+        Error::Conflict(_) => {
+            let message = "could not serialize access due to concurrent transactions";
+            S::serialization_failure(message)
+                .with_detail(text)
+                .with_hint("The transaction might succeed if retried.")
+        }
+        Error::DuplicateKey(duplicate) => S::unique_violation(format!(
+            "duplicate key value violates unique constraint \"{}_pkey\"",
+            duplicate.table
+        ))
+        .with_detail(text),
+        Error::UniqueViolation { index } => S::unique_violation(format!(
+            "duplicate key value violates unique constraint \"{index}\""
+        )),
+        Error::NotUnique(_) => {
+            S::unique_violation("could not create unique index").with_detail(text)
+        }
+        Error::UnknownTable(_) => S::undefined_table(text),
+        Error::TableExists(name) => {
+            S::duplicate_table(format!("relation \"{name}\" already exists"))
+        }
+        Error::UnknownIndex(_) => S::undefined_object(text),
+        Error::KeyTooLong { .. } | Error::ValueSize { .. } => S::program_limit(text),
+        Error::TransactionTooLarge { .. } => S::program_limit(text),
+        Error::ReadOnly | Error::OpenedReadOnly => {
+            S::read_only_transaction("cannot execute a write in a read-only transaction")
+                .with_detail(text)
+        }
+        Error::ReadOnlyTable(_) | Error::Migrating(_) => S::not_in_required_state(text),
+        Error::OutOfMemory { .. } => S::out_of_memory("out of memory").with_detail(text),
+        Error::LocksExhausted { .. } => S::out_of_memory("out of shared memory").with_detail(text),
+        Error::TooManyWorkers { .. } | Error::HostExhausted(_) => S::new("53300", text),
+        Error::DeadlineExceeded => {
+            S::query_canceled("canceling statement due to statement timeout")
+        }
+        Error::Canceled => S::query_canceled("canceling statement due to user request"),
+        Error::TransactionOver | Error::RolledBack => S::new(
+            "25P02",
+            "current transaction is aborted, commands ignored until end of transaction block",
+        ),
+        Error::LogFailed(_) | Error::Data(_) | Error::LogRefused { .. } => {
+            S::io_error("the log has failed").with_detail(text)
+        }
+        Error::NotYetDurable { .. } => S::new("40003", text),
+        Error::BadRow(_) => S::data_corrupted(text),
+        Error::SchemaChanged(_) | Error::LayoutDiffers(_) => {
+            S::serialization_failure("the table's definition has changed").with_detail(text)
+        }
+        Error::Unsupported(_) | Error::NotOrdered | Error::PresentOnly => {
+            S::feature_not_supported(text)
+        }
+        Error::Schema(_) | Error::InvalidOption(_) => S::invalid_table_definition(text),
+        _ => S::internal(text),
     }
 }

@@ -175,6 +175,18 @@ impl Table {
         Ok(())
     }
 
+    /// The key and the bytes of a row of these values, one for each column in its order, for programs that load a table
+    /// of which SQL has declared the primary key.
+    ///
+    /// # Errors
+    /// 22003 and its kin for a value that its column does not hold; 23502 for a null where there must be a value.
+    pub fn stored(&self, row: &[Datum<'_>]) -> Result<(Vec<u8>, Vec<u8>)> {
+        self.check_nulls(row)?;
+        let mut bytes = Vec::new();
+        self.encode(row, &mut bytes)?;
+        Ok((self.key_of(row, None)?, bytes))
+    }
+
     /// Refuses a row that lacks a value where there must be one.
     pub(crate) fn check_nulls(&self, row: &[Datum<'_>]) -> Result<()> {
         for (column, datum) in self.columns.iter().zip(row) {

@@ -5,6 +5,7 @@ use crate::bidding::{Bidding, BiddingOptions};
 use crate::memory::Estimate;
 use crate::micro::{Bank, BankOptions, InsertDelete, InsertDeleteOptions};
 use crate::smallbank::{Smallbank, SmallbankOptions};
+use crate::sql::tpcb::{TpcbOptions, TpcbSql};
 use crate::tatp::{Tatp, TatpOptions};
 use crate::tpcc::{Tpcc, TpccOptions};
 use crate::tpce::{Tpce, TpceOptions};
@@ -30,6 +31,8 @@ pub enum WorkloadOptions {
     Bidding(BiddingOptions),
     /// TPC-E.
     Tpce(TpceOptions),
+    /// TPC-B, in SQL.
+    TpcbSql(TpcbOptions),
     /// Rows that come and go.
     InsertDelete(InsertDeleteOptions),
     /// Accounts with secondary indexes.
@@ -50,6 +53,7 @@ impl WorkloadOptions {
             Self::Txbench(txbench) => Arc::new(valid(Txbench::new(txbench.clone()))?),
             Self::Bidding(bidding) => Arc::new(valid(Bidding::new(bidding.clone()))?),
             Self::Tpce(tpce) => Arc::new(valid(Tpce::new(tpce.clone()))?),
+            Self::TpcbSql(tpcb) => Arc::new(valid(TpcbSql::new(tpcb.clone()))?),
             Self::InsertDelete(insert_delete) => {
                 Arc::new(valid(InsertDelete::new(insert_delete.clone()))?)
             }
@@ -99,6 +103,7 @@ impl WorkloadOptions {
                 let TpceOptions { mix, .. } = TpceOptions::default();
                 Self::Tpce(TpceOptions { mix, ..tpce })
             }
+            Self::TpcbSql(tpcb) => Self::TpcbSql(TpcbOptions { snapshot_reads: false, ..tpcb }),
             other @ (Self::Bidding(_) | Self::InsertDelete(_) | Self::Bank(_)) => other,
         }
     }
@@ -114,6 +119,7 @@ impl WorkloadOptions {
             Self::Txbench(txbench) => txbench.partitions,
             Self::Bidding(bidding) => bidding.partitions,
             Self::Tpce(tpce) => tpce.partitions,
+            Self::TpcbSql(tpcb) => tpcb.branches,
             Self::InsertDelete(_) | Self::Bank(_) => 1,
         }
     }
@@ -129,6 +135,7 @@ impl WorkloadOptions {
             Self::Txbench(txbench) => txbench.snapshot_reads,
             Self::Bidding(_) => false,
             Self::Tpce(tpce) => tpce.snapshot_reads,
+            Self::TpcbSql(tpcb) => tpcb.snapshot_reads,
             Self::InsertDelete(insert_delete) => insert_delete.snapshot_reads,
             Self::Bank(bank) => bank.snapshot_reads,
         }
@@ -145,6 +152,7 @@ impl WorkloadOptions {
             Self::Txbench(txbench) => txbench.memory(kept),
             Self::Bidding(bidding) => bidding.memory(kept),
             Self::Tpce(tpce) => tpce.memory(kept),
+            Self::TpcbSql(tpcb) => tpcb.memory(kept),
             Self::InsertDelete(insert_delete) => insert_delete.memory(kept),
             Self::Bank(bank) => bank.memory(kept),
         }

@@ -11,6 +11,7 @@
 //! - [`txbench`]: range queries and updates of three tables alike, for lock managers;
 //! - [`bidding`]: users bid for products, one short transaction;
 //! - [`tpce`]: a brokerage house, six transactions that read much, and trade;
+//! - [`sql`]: TPC-B and TPC-C once more, as statements of SQL;
 //! - [`micro`]: a few dozen rows for simulated runs, where a handful of clients meet all the time.
 //!
 //! [`WorkloadOptions`] lists all of them. The drivers, in a crate of their own, load a workload, put its
@@ -30,6 +31,7 @@ mod ranges;
 mod real;
 pub mod row;
 pub mod smallbank;
+pub mod sql;
 pub mod tasks;
 pub mod tatp;
 pub mod tpcc;

@@ -41,7 +41,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ),
     ("chiliad-sql", &["chiliad-api", "chiliad-row"]),
     ("chiliad-server", &["chiliad-machine", "chiliad-sql", "chiliad"]),
-    ("chiliad-workload", &["chiliad-machine", "chiliad-api", "chiliad-swarm"]),
+    ("chiliad-workload", &["chiliad-machine", "chiliad-api", "chiliad-swarm", "chiliad-sql"]),
     (
         "chiliad-driver",
         &[

@@ -118,6 +118,14 @@ impl RunSpec {
                 shown.insert("scale".into(), scale.into());
                 show_tpce(options, shown);
             }
+            WorkloadOptions::TpcbSql(options) => put(
+                shown,
+                [
+                    ("scale", scale.into()),
+                    ("branches", options.branches.into()),
+                    ("snapshot_reads", yes_no(options.snapshot_reads)),
+                ],
+            ),
             WorkloadOptions::InsertDelete(options) => put(
                 shown,
                 [

@@ -207,7 +207,8 @@ impl RunSpec {
             | WorkloadOptions::Tatp(_)
             | WorkloadOptions::Txbench(_)
             | WorkloadOptions::Bidding(_)
-            | WorkloadOptions::Tpce(_) => !self.micro,
+            | WorkloadOptions::Tpce(_)
+            | WorkloadOptions::TpcbSql(_) => !self.micro,
         }
     }
 }

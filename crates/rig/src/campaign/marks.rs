@@ -7,7 +7,7 @@ pub const SEEDS_MIN: u64 = 200;
 
 /// By workload, under schemes that track what they read. Marks are set where the branch is, by
 /// `Machine::mark`.
-const EXPECTED: [(&str, &[&str]); 10] = [
+const EXPECTED: [(&str, &[&str]); 11] = [
     (
         "scan",
         &[
@@ -77,6 +77,7 @@ const EXPECTED: [(&str, &[&str]); 10] = [
     ("txbench", &["old version put by", "read waited for a latch", "old version read"]),
     ("bidding", &["leaf split", "read waited for a latch", "root split"]),
     ("tpce", &["leaf split", "old version put by", "record unlinked", "old version read"]),
+    ("tpcb-sql", &["leaf split", "old version put by", "record unlinked", "old version read"]),
 ];
 
 /// With several transactions in flight on a core, whatever the workload.

@@ -6,8 +6,19 @@ use std::ops::Range;
 use std::time::Duration;
 
 /// The workloads that campaigns know.
-pub const WORKLOADS: [&str; 10] =
-    ["scan", "hash", "bank", "tpcc", "ycsb", "smallbank", "tatp", "txbench", "bidding", "tpce"];
+pub const WORKLOADS: [&str; 11] = [
+    "scan",
+    "hash",
+    "bank",
+    "tpcc",
+    "ycsb",
+    "smallbank",
+    "tatp",
+    "txbench",
+    "bidding",
+    "tpce",
+    "tpcb-sql",
+];
 
 /// The cases that a campaign covers, and how.
 pub struct Scope<'a> {

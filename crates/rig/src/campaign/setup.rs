@@ -11,6 +11,7 @@ use chiliad_workload::WorkloadOptions;
 use chiliad_workload::bidding::BiddingOptions;
 use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
+use chiliad_workload::sql::tpcb::TpcbOptions;
 use chiliad_workload::tatp::TatpOptions;
 use chiliad_workload::tpcc::TpccOptions;
 use chiliad_workload::tpce::TpceOptions;
@@ -116,6 +117,10 @@ impl Case {
                 let micro = TpceOptions::micro();
                 let partitions = partitions(clients, u64::from(micro.partitions_max()));
                 WorkloadOptions::Tpce(TpceOptions { partitions, snapshot_reads, ..micro })
+            }
+            "tpcb-sql" => {
+                let micro = TpcbOptions::micro();
+                WorkloadOptions::TpcbSql(TpcbOptions { snapshot_reads, ..micro })
             }
             other => return Err(Error::InvalidOption(format!("workload {other}: unknown"))),
         })

@@ -4,6 +4,7 @@ use chiliad_workload::WorkloadOptions;
 use chiliad_workload::bidding::BiddingOptions;
 use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
+use chiliad_workload::sql::tpcb::TpcbOptions;
 use chiliad_workload::tatp::TatpOptions;
 use chiliad_workload::tpcc::TpccOptions;
 use chiliad_workload::tpce::TpceOptions;
@@ -43,6 +44,11 @@ pub fn small(workload: &str) -> (WorkloadOptions, u32) {
             let options = TpceOptions { partitions: 2, ..TpceOptions::micro() };
             let partitions = options.partitions;
             (WorkloadOptions::Tpce(options), partitions)
+        }
+        "tpcb-sql" => {
+            let options = TpcbOptions::micro();
+            let partitions = options.branches;
+            (WorkloadOptions::TpcbSql(options), partitions)
         }
         "scan" => (WorkloadOptions::InsertDelete(InsertDeleteOptions::default()), 1),
         "hash" => {
