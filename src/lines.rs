@@ -64,7 +64,10 @@ fn interleaving(case: &Case) -> String {
             case.workload == "ycsb" && case.in_order,
             " --lock-order key --wait-timeout none --deadlock-check none".into(),
         ),
-        (case.workload == "tpcc" && case.no_read_only, " --read-only-tables no".into()),
+        (
+            matches!(case.workload, "tpcc" | "tpcc-sql") && case.no_read_only,
+            " --read-only-tables no".into(),
+        ),
         (case.interleave > 1, format!(" --interleave {}", case.interleave)),
         (case.short_epochs, " --epoch 50us".into()),
         (case.no_snapshots, " --snapshots off".into()),

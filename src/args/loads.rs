@@ -3,7 +3,7 @@
 use super::scope::{Scope, WorkloadFlags};
 use super::workloads::{
     BankFlags, BiddingFlags, HashFlags, InsertDeleteFlags, ScanFlags, SmallbankFlags, TatpFlags,
-    TpcbSqlFlags, TpccFlags, TpceFlags, TxbenchFlags, YcsbFlags,
+    TpcbSqlFlags, TpccFlags, TpccSqlFlags, TpceFlags, TxbenchFlags, YcsbFlags,
 };
 use chiliad_engine::IndexKind;
 use chiliad_host::Stop;
@@ -105,6 +105,21 @@ fn kept_bytes(flag: Option<usize>, scope: &Scope) -> Result<Option<usize>, Stop>
 
 impl WorkloadFlags for TpccFlags {
     fn load(&self, scope: &Scope) -> Result<Load, Stop> {
+        let (options, micro) = self.options(scope)?;
+        Ok(Load::new(WorkloadOptions::Tpcc(options), micro))
+    }
+}
+
+impl WorkloadFlags for TpccSqlFlags {
+    fn load(&self, scope: &Scope) -> Result<Load, Stop> {
+        let (options, micro) = self.tpcc.options(scope)?;
+        Ok(Load::new(WorkloadOptions::TpccSql(options), micro))
+    }
+}
+
+impl TpccFlags {
+    /// The options, and whether they are those of a handful of rows.
+    fn options(&self, scope: &Scope) -> Result<(TpccOptions, bool), Stop> {
         let small = if scope.explored() { Scale::Micro } else { Scale::Spec };
         let scale = self.scale.unwrap_or(small);
         let micro = scale == Scale::Micro;
@@ -118,7 +133,7 @@ impl WorkloadFlags for TpccFlags {
             read_only_tables: self.read_only_tables,
         };
         valid(options.validate())?;
-        Ok(Load::new(WorkloadOptions::Tpcc(options), micro))
+        Ok((options, micro))
     }
 }
 

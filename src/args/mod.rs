@@ -27,7 +27,7 @@ pub use tasks::TaskFlags;
 pub use workloads::{
     BankFlags, BiddingFlags, HashFlags, IndexFlags, LOCK_TABLES, LocksFlags, ScanFlags,
     SimulatedTimestampsFlags, SmallbankFlags, TatpFlags, TimestampsFlags, TpcbSqlFlags, TpccFlags,
-    TpceFlags, TxbenchFlags, YcsbFlags,
+    TpccSqlFlags, TpceFlags, TxbenchFlags, YcsbFlags,
 };
 
 use chiliad_host::{Stop, values};
@@ -141,6 +141,8 @@ pub enum Workload<M: Args> {
     Tpce(Box<WorkloadRun<TpceFlags, M>>),
     /// TPC-B as statements of SQL: accounts, tellers, branches and their history.
     TpcbSql(Box<WorkloadRun<TpcbSqlFlags, M>>),
+    /// TPC-C as statements of SQL: the same transactions and conditions.
+    TpccSql(Box<WorkloadRun<TpccSqlFlags, M>>),
     /// A few rows that come, go and come back under an ordered index, and scans of them.
     Scan(Box<WorkloadRun<ScanFlags, M>>),
     /// A few rows that come, go and come back under a hash index.
@@ -190,6 +192,7 @@ impl<M: Args> Workload<M> {
             Self::Bidding(run) => run.parts(),
             Self::Tpce(run) => run.parts(),
             Self::TpcbSql(run) => run.parts(),
+            Self::TpccSql(run) => run.parts(),
             Self::Scan(run) => run.parts(),
             Self::Hash(run) => run.parts(),
             Self::Bank(run) => run.parts(),

@@ -210,6 +210,13 @@ flags! {
 }
 
 flags! {
+    /// `tpcc-sql`.
+    TpccSqlFlags {
+        ..tpcc: TpccFlags,
+    }
+}
+
+flags! {
     /// `scan`.
     ScanFlags {
         ..insert_delete: InsertDeleteFlags,

@@ -7,6 +7,7 @@ use crate::micro::{Bank, BankOptions, InsertDelete, InsertDeleteOptions};
 use crate::smallbank::{Smallbank, SmallbankOptions};
 use crate::sql::tpcb::{TpcbOptions, TpcbSql};
 use crate::tatp::{Tatp, TatpOptions};
+use crate::tpcc::sql::TpccSql;
 use crate::tpcc::{Tpcc, TpccOptions};
 use crate::tpce::{Tpce, TpceOptions};
 use crate::txbench::{Txbench, TxbenchOptions};
@@ -33,6 +34,8 @@ pub enum WorkloadOptions {
     Tpce(TpceOptions),
     /// TPC-B, in SQL.
     TpcbSql(TpcbOptions),
+    /// TPC-C, in SQL.
+    TpccSql(TpccOptions),
     /// Rows that come and go.
     InsertDelete(InsertDeleteOptions),
     /// Accounts with secondary indexes.
@@ -54,6 +57,7 @@ impl WorkloadOptions {
             Self::Bidding(bidding) => Arc::new(valid(Bidding::new(bidding.clone()))?),
             Self::Tpce(tpce) => Arc::new(valid(Tpce::new(tpce.clone()))?),
             Self::TpcbSql(tpcb) => Arc::new(valid(TpcbSql::new(tpcb.clone()))?),
+            Self::TpccSql(tpcc) => Arc::new(valid(TpccSql::new(tpcc.clone()))?),
             Self::InsertDelete(insert_delete) => {
                 Arc::new(valid(InsertDelete::new(insert_delete.clone()))?)
             }
@@ -83,10 +87,8 @@ impl WorkloadOptions {
                 ycsb = YcsbOptions { ops, read_ratio, rmw, theta, partitions, ..ycsb };
                 Self::Ycsb(YcsbOptions { multi_partition, parts_per_txn, ..ycsb })
             }
-            Self::Tpcc(tpcc) => {
-                let TpccOptions { mix, remote_item, .. } = TpccOptions::default();
-                Self::Tpcc(TpccOptions { mix, remote_item, ..tpcc })
-            }
+            Self::Tpcc(tpcc) => Self::Tpcc(rows_of_tpcc(tpcc)),
+            Self::TpccSql(tpcc) => Self::TpccSql(rows_of_tpcc(tpcc)),
             Self::Smallbank(bank) => {
                 let SmallbankOptions { multi_partition, .. } = SmallbankOptions::default();
                 Self::Smallbank(SmallbankOptions { multi_partition, ..bank })
@@ -112,7 +114,7 @@ impl WorkloadOptions {
     #[must_use]
     pub fn partitions(&self) -> u32 {
         match self {
-            Self::Tpcc(tpcc) => tpcc.warehouses,
+            Self::Tpcc(tpcc) | Self::TpccSql(tpcc) => tpcc.warehouses,
             Self::Ycsb(ycsb) => ycsb.partitions,
             Self::Smallbank(bank) => bank.partitions,
             Self::Tatp(tatp) => tatp.partitions,
@@ -128,7 +130,7 @@ impl WorkloadOptions {
     #[must_use]
     pub fn reads_snapshots(&self) -> bool {
         match self {
-            Self::Tpcc(tpcc) => tpcc.snapshot_reads,
+            Self::Tpcc(tpcc) | Self::TpccSql(tpcc) => tpcc.snapshot_reads,
             Self::Ycsb(ycsb) => ycsb.snapshot_reads,
             Self::Smallbank(bank) => bank.snapshot_reads,
             Self::Tatp(tatp) => tatp.snapshot_reads,
@@ -153,10 +155,17 @@ impl WorkloadOptions {
             Self::Bidding(bidding) => bidding.memory(kept),
             Self::Tpce(tpce) => tpce.memory(kept),
             Self::TpcbSql(tpcb) => tpcb.memory(kept),
+            Self::TpccSql(tpcc) => tpcc.memory_in_sql(kept),
             Self::InsertDelete(insert_delete) => insert_delete.memory(kept),
             Self::Bank(bank) => bank.memory(kept),
         }
     }
+}
+
+/// These options, those of requests at their defaults.
+fn rows_of_tpcc(options: TpccOptions) -> TpccOptions {
+    let TpccOptions { mix, remote_item, .. } = TpccOptions::default();
+    TpccOptions { mix, remote_item, ..options }
 }
 
 fn valid<W>(workload: std::result::Result<W, String>) -> Result<W> {

@@ -92,7 +92,9 @@ impl RunSpec {
                     [("kept_bytes", self.engine.kept_payload.into()), ("access", access.into())],
                 );
             }
-            WorkloadOptions::Tpcc(options) => show_tpcc(options, shown),
+            WorkloadOptions::Tpcc(options) | WorkloadOptions::TpccSql(options) => {
+                show_tpcc(options, shown);
+            }
             WorkloadOptions::Smallbank(options) => {
                 shown.insert("scale".into(), scale.into());
                 show_smallbank(options, shown);

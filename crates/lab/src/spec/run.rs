@@ -200,7 +200,9 @@ impl RunSpec {
     /// Whether the workload has the size that its specification says.
     pub(super) fn has_full_scale(&self) -> bool {
         match &self.workload {
-            WorkloadOptions::Tpcc(options) => options.scale == Scale::Spec,
+            WorkloadOptions::Tpcc(options) | WorkloadOptions::TpccSql(options) => {
+                options.scale == Scale::Spec
+            }
             WorkloadOptions::InsertDelete(_) | WorkloadOptions::Bank(_) => false,
             WorkloadOptions::Ycsb(_)
             | WorkloadOptions::Smallbank(_)

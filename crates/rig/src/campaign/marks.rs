@@ -7,7 +7,7 @@ pub const SEEDS_MIN: u64 = 200;
 
 /// By workload, under schemes that track what they read. Marks are set where the branch is, by
 /// `Machine::mark`.
-const EXPECTED: [(&str, &[&str]); 11] = [
+const EXPECTED: [(&str, &[&str]); 12] = [
     (
         "scan",
         &[
@@ -77,6 +77,19 @@ const EXPECTED: [(&str, &[&str]); 11] = [
     ("txbench", &["old version put by", "read waited for a latch", "old version read"]),
     ("bidding", &["leaf split", "read waited for a latch", "root split"]),
     ("tpce", &["leaf split", "old version put by", "record unlinked", "old version read"]),
+    (
+        "tpcc-sql",
+        &[
+            "inner split",
+            "leaf removed",
+            "leaf split",
+            "old version put by",
+            "record unlinked",
+            "old version read",
+            "value outgrew its record",
+            "version collected",
+        ],
+    ),
     ("tpcb-sql", &["leaf split", "old version put by", "record unlinked", "old version read"]),
 ];
 

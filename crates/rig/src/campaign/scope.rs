@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 /// The workloads that campaigns know.
-pub const WORKLOADS: [&str; 11] = [
+pub const WORKLOADS: [&str; 12] = [
     "scan",
     "hash",
     "bank",
@@ -18,6 +18,7 @@ pub const WORKLOADS: [&str; 11] = [
     "bidding",
     "tpce",
     "tpcb-sql",
+    "tpcc-sql",
 ];
 
 /// The cases that a campaign covers, and how.

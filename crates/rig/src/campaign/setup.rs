@@ -74,11 +74,14 @@ impl Case {
                 let options = BankOptions { snapshot_reads, ..Default::default() };
                 WorkloadOptions::Bank(options)
             }
-            "tpcc" => {
+            "tpcc" | "tpcc-sql" => {
                 let read_only_tables = !self.no_read_only;
                 let micro = TpccOptions::micro();
                 let options = TpccOptions { snapshot_reads, read_only_tables, ..micro };
-                WorkloadOptions::Tpcc(options)
+                match self.workload {
+                    "tpcc" => WorkloadOptions::Tpcc(options),
+                    _ => WorkloadOptions::TpccSql(options),
+                }
             }
             "ycsb" => {
                 let micro = YcsbOptions::micro();

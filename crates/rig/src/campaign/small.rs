@@ -45,6 +45,11 @@ pub fn small(workload: &str) -> (WorkloadOptions, u32) {
             let partitions = options.partitions;
             (WorkloadOptions::Tpce(options), partitions)
         }
+        "tpcc-sql" => {
+            let options = TpccOptions::micro();
+            let partitions = options.warehouses;
+            (WorkloadOptions::TpccSql(options), partitions)
+        }
         "tpcb-sql" => {
             let options = TpcbOptions::micro();
             let partitions = options.branches;

@@ -7,7 +7,7 @@ use chiliad_sql::{Datum, Moment, OwnedDatum, SqlError, execute};
 use std::sync::Arc;
 
 /// A client's way to run its statements.
-pub(super) struct Connection {
+pub(crate) struct Connection {
     plans: Arc<Plans>,
     /// The time of statements, in seconds from 1970: no clock is read.
     pub seconds: u64,
@@ -88,12 +88,12 @@ impl Connection {
 }
 
 /// Whole numbers of the first columns of a row; what is none counts as zero.
-pub(super) fn numbers<const N: usize>(row: &[Datum<'_>]) -> [i64; N] {
+pub(crate) fn numbers<const N: usize>(row: &[Datum<'_>]) -> [i64; N] {
     core::array::from_fn(|at| row.get(at).map_or(0, number))
 }
 
 /// A whole number; what is none counts as zero.
-pub(super) fn number(datum: &Datum<'_>) -> i64 {
+pub(crate) fn number(datum: &Datum<'_>) -> i64 {
     match datum {
         Datum::Int(number) => *number,
         Datum::Numeric(number) => number.to_int().unwrap_or(0),
@@ -105,7 +105,7 @@ pub(super) fn number(datum: &Datum<'_>) -> i64 {
 ///
 /// # Errors
 /// Those of `insert`; [`Error::InvalidOption`] for values that are none of the table.
-pub(super) fn load(
+pub(crate) fn load(
     plans: &Plans,
     (name, id): (&str, TableId),
     row: &[Datum<'_>],
@@ -128,6 +128,6 @@ fn failed(error: SqlError) -> Error {
 }
 
 /// A whole number as a value.
-pub(super) fn int(number: impl Into<i64>) -> Datum<'static> {
+pub(crate) fn int(number: impl Into<i64>) -> Datum<'static> {
     Datum::Int(number.into())
 }

@@ -10,8 +10,9 @@
 //! | texts as plans, shared by all clients | `plans` |
 //! | one client's statements in a transaction, and their errors | `connection` |
 //! | TPC-B: accounts, tellers, branches | [`tpcb`] |
+//! | TPC-C, beside its procedures | [`crate::tpcc::sql`] |
 
-mod connection;
-mod plans;
+pub(crate) mod connection;
+pub(crate) mod plans;
 mod tables;
 pub mod tpcb;

@@ -22,11 +22,11 @@ macro_rules! statements {
         }
     };
 }
-pub(super) use statements;
+pub(crate) use statements;
 
 /// The tables of a workload, and the texts of its statements.
 #[derive(Debug)]
-pub(super) struct Program {
+pub(crate) struct Program {
     tables: Tables,
     texts: Vec<String>,
     /// The plans for the numbers that the tables have had in a database.
@@ -35,7 +35,7 @@ pub(super) struct Program {
 
 /// The statements of a program for the tables of a database.
 #[derive(Debug)]
-pub(super) struct Plans {
+pub(crate) struct Plans {
     numbers: Vec<TableId>,
     view: CatalogView,
     prepared: Vec<Prepared>,

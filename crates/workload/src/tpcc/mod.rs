@@ -21,6 +21,7 @@ mod payment;
 pub mod random;
 mod rules;
 pub mod schema;
+pub mod sql;
 mod stock_level;
 mod tables;
 pub mod tasks;
@@ -57,12 +58,7 @@ impl Tpcc {
     /// Those of [`TpccOptions::validate`].
     pub fn new(options: TpccOptions) -> core::result::Result<Self, String> {
         options.validate()?;
-        let mut sum = 0;
-        let shares = options.mix.shares(options.scale).map(|share| {
-            sum += share;
-            sum
-        });
-        let rules = Rules::new(&options);
+        let (rules, shares) = (Rules::new(&options), sums(&options));
         Ok(Self { options, rules, shares })
     }
 
@@ -71,6 +67,15 @@ impl Tpcc {
     pub fn options(&self) -> &TpccOptions {
         &self.options
     }
+}
+
+/// The sums of the shares of the kinds up to each.
+fn sums(options: &TpccOptions) -> [u32; 5] {
+    let mut sum = 0;
+    options.mix.shares(options.scale).map(|share| {
+        sum += share;
+        sum
+    })
 }
 
 /// One client: its terminal, the request in hand, and room for the procedures to work in.
@@ -173,6 +178,7 @@ impl Workload for Tpcc {
     }
 
     fn conditions(&self, tables: &[TableId], run: &mut RunReadOnly<'_>) -> Result<Vec<Condition>> {
-        consistency::check(&self.rules, &Tables::new(tables), run)
+        let rows = consistency::Stored { rules: &self.rules, tables: Tables::new(tables) };
+        consistency::check(&self.rules, &rows, run)
     }
 }

@@ -38,7 +38,7 @@ pub(super) struct Request {
     pub(super) d: u8,
     pub(super) c: u16,
     date: u64,
-    all_local: bool,
+    pub(super) all_local: bool,
     count: usize,
     lines: [Line; LINES_MAX],
     /// The keys of the stocks, each once: an item may be on two lines.

@@ -156,6 +156,16 @@ pub mod key {
         (u64::from(writer) << 32 | u64::from(sequence)).to_be_bytes()
     }
 
+    /// The writer in a key of HISTORY.
+    #[inline]
+    #[must_use]
+    pub fn history_writer(key: &[u8]) -> u32 {
+        match key {
+            &[a, b, c, d, _, _, _, _] => u32::from_be_bytes([a, b, c, d]),
+            _ => 0,
+        }
+    }
+
     /// The count in a key of HISTORY.
     #[inline]
     #[must_use]

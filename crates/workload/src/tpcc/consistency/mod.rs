@@ -11,17 +11,15 @@
 //! compared is 2,100 plus the sum of the district's C_DELIVERY_CNT.
 
 mod orders;
+mod rows;
+mod stored;
 
 use super::rules::Rules;
-use super::schema::{self, Tables, district, history, warehouse};
-use crate::workload::present;
 use crate::{Condition, RunReadOnly};
-use chiliad_api::{Get, Range, Result};
-use core::ops::Bound;
+use chiliad_api::Result;
 use orders::Walk;
-
-/// Rows of HISTORY read in one transaction.
-const HISTORY_CHUNK: usize = 4096;
+pub(super) use rows::{Balances, CHUNK, HISTORY_CHUNK, Line, Order, Payment, Piece, Rows};
+pub(super) use stored::Stored;
 
 /// Looks at all twelve.
 ///
@@ -29,15 +27,15 @@ const HISTORY_CHUNK: usize = 4096;
 /// Those of the transactions.
 pub(super) fn check(
     rules: &Rules,
-    tables: &Tables,
+    rows: &dyn Rows,
     run: &mut RunReadOnly<'_>,
 ) -> Result<Vec<Condition>> {
     let mut findings = Findings::default();
-    let paid = paid(rules, tables, run, &mut findings)?;
+    let paid = paid(rules, rows, run, &mut findings)?;
     for w in 1..=rules.warehouses as u16 {
-        let next_orders = check_warehouse(rules, tables, run, &paid, w, &mut findings)?;
+        let next_orders = check_warehouse(rows, run, &paid, w, &mut findings)?;
         for (d, next_order) in (1..).zip(next_orders) {
-            let mut walk = Walk::new(rules, tables, (w, d), next_order);
+            let mut walk = Walk::new(rules, rows, (w, d), next_order);
             walk.orders(run, &mut findings)?;
             walk.customers(run, paid.customers_of(w, d), &mut findings)?;
         }
@@ -117,17 +115,10 @@ impl Paid {
     }
 }
 
-/// A row of HISTORY.
-struct Payment {
-    customer: (u16, u8, u16),
-    paid_in: (u16, u8),
-    amount: u32,
-}
-
 /// Sums up HISTORY.
 fn paid(
     rules: &Rules,
-    tables: &Tables,
+    rows: &dyn Rows,
     run: &mut RunReadOnly<'_>,
     findings: &mut Findings,
 ) -> Result<Paid> {
@@ -140,49 +131,31 @@ fn paid(
         customers: vec![0; districts * customers_per_district],
         districts: vec![0; districts],
     };
-    let mut rows = Vec::new();
-    let mut last: Option<Vec<u8>> = None;
+    let mut payments = Vec::new();
+    let mut last = None;
     loop {
         let mut end = None;
         run(&mut |tx| {
-            rows.clear();
-            let low = last.as_ref().map_or(Bound::Unbounded, |key| Bound::Excluded(&key[..]));
-            let range = Range { low, ..Range::all() }.limit(HISTORY_CHUNK);
-            let scanned = tx.scan(tables.history, range)?;
-            let entries = tx.entries(scanned)?;
-            for entry in entries {
-                rows.push(payment(tx.bytes(entry.row)?));
-            }
-            let key = entries.last().map(|&entry| tx.key(entry)).transpose()?;
-            end = key.map(<[u8]>::to_vec);
+            payments.clear();
+            end = rows.payments(tx, last, &mut payments)?;
             Ok(())
         })?;
-        for row in &rows {
+        for row in &payments {
             let (w, d, c) = row.customer;
             findings.demand(8, paid.add(row), || {
                 format!("a row of HISTORY names customer {c} of district {d} of warehouse {w}")
             });
         }
-        if rows.len() < HISTORY_CHUNK {
+        if end.is_none() {
             return Ok(paid);
         }
         last = end;
     }
 }
 
-fn payment(row: &[u8]) -> Payment {
-    use history::{H_AMOUNT, H_C_D_ID, H_C_ID, H_C_W_ID, H_D_ID, H_W_ID};
-    Payment {
-        customer: (H_C_W_ID.get(row), H_C_D_ID.get(row), H_C_ID.get(row)),
-        paid_in: (H_W_ID.get(row), H_D_ID.get(row)),
-        amount: H_AMOUNT.get(row),
-    }
-}
-
 /// Conditions 1, 8 and 9 of one warehouse. Returns D_NEXT_O_ID of its districts.
 fn check_warehouse(
-    rules: &Rules,
-    tables: &Tables,
+    rows: &dyn Rows,
     run: &mut RunReadOnly<'_>,
     paid: &Paid,
     w: u16,
@@ -191,19 +164,7 @@ fn check_warehouse(
     let mut w_ytd = 0;
     let mut districts: Vec<(u32, u64)> = Vec::new();
     run(&mut |tx| {
-        let key = schema::key::warehouse(w);
-        let row = present(tx.get(tables.warehouse, &key)?)?;
-        w_ytd = warehouse::W_YTD.get(tx.bytes(row)?);
-        let keys: Vec<[u8; 3]> =
-            (1..=rules.sizes.districts).map(|d| schema::key::district(w, d)).collect();
-        let gets: Vec<Get<'_>> = keys.iter().map(|key| Get::read(tables.district, key)).collect();
-        let mut rows = vec![None; gets.len()];
-        tx.get_many(&gets, &mut rows)?;
-        districts.clear();
-        for row in rows {
-            let row = tx.bytes(present(row)?)?;
-            districts.push((district::D_NEXT_O_ID.get(row), district::D_YTD.get(row)));
-        }
+        (w_ytd, districts) = rows.warehouse(tx, w)?;
         Ok(())
     })?;
     let sum: u64 = districts.iter().map(|&(_, d_ytd)| d_ytd).sum();

@@ -1,41 +1,14 @@
 //! One district: its orders, new orders and order lines side by side (conditions 2 to 7), then its
 //! customers (10 to 12).
 
-use super::Findings;
+use super::{CHUNK, Findings, Line, Piece, Rows};
 use crate::RunReadOnly;
 use crate::tpcc::rules::Rules;
-use crate::tpcc::schema::{self, Tables, customer, order, order_line};
-use chiliad_api::{Get, Range, Result, Transaction};
-
-/// Orders, or customers, read in one transaction.
-const CHUNK: usize = 500;
-
-/// A row of ORDER.
-struct Order {
-    o: u32,
-    c: u16,
-    carrier: u8,
-    lines: u8,
-}
-
-/// A row of ORDER-LINE.
-struct Line {
-    o: u32,
-    amount: u32,
-    is_delivered: bool,
-}
-
-/// The rows of a range of order numbers.
-#[derive(Default)]
-struct Piece {
-    orders: Vec<Order>,
-    new_orders: Vec<u32>,
-    lines: Vec<Line>,
-}
+use chiliad_api::Result;
 
 /// The walk over a district so far.
 pub(super) struct Walk<'a> {
-    tables: &'a Tables,
+    rows: &'a dyn Rows,
     w: u16,
     d: u8,
     next_order: u32,
@@ -57,13 +30,13 @@ pub(super) struct Walk<'a> {
 impl<'a> Walk<'a> {
     pub(super) fn new(
         rules: &Rules,
-        tables: &'a Tables,
+        rows: &'a dyn Rows,
         (w, d): (u16, u8),
         next_order: u32,
     ) -> Self {
         let customers = rules.sizes.customers;
         Self {
-            tables,
+            rows,
             w,
             d,
             next_order,
@@ -87,7 +60,7 @@ impl<'a> Walk<'a> {
         let mut low = Some(0);
         let mut piece = Piece::default();
         while let Some(from) = low {
-            run(&mut |tx| self.read(tx, from, &mut piece))?;
+            run(&mut |tx| self.rows.piece(tx, (self.w, self.d), from, &mut piece))?;
             self.compare(&piece, findings);
             // The last piece reaches to the end of the key space.
             let end = piece.orders.last().map(|order| order.o);
@@ -111,49 +84,6 @@ impl<'a> Walk<'a> {
         findings.demand(4, lines_stated == lines, || {
             format!("{}: the sum of O_OL_CNT is {lines_stated}, order lines {lines}", place())
         });
-        Ok(())
-    }
-
-    /// Reads a piece of the orders from number `from` on.
-    fn read(&self, tx: &mut dyn Transaction, from: u32, piece: &mut Piece) -> Result<()> {
-        let (w, d) = (self.w, self.d);
-        let low = schema::key::order(w, d, from);
-        let high = schema::key::order(w, d, u32::MAX);
-        let scanned = tx.scan(self.tables.order, Range::closed(&low, &high).limit(CHUNK))?;
-        piece.orders.clear();
-        for &entry in tx.entries(scanned)? {
-            let row = tx.bytes(entry.row)?;
-            piece.orders.push(Order {
-                o: schema::key::order_number(tx.key(entry)?),
-                c: order::O_C_ID.get(row),
-                carrier: order::O_CARRIER_ID.get(row),
-                lines: order::O_OL_CNT.get(row),
-            });
-        }
-        let end = match piece.orders.last() {
-            Some(last) if piece.orders.len() == CHUNK => last.o,
-            _ => u32::MAX,
-        };
-
-        let high = schema::key::order(w, d, end);
-        let scanned = tx.scan(self.tables.new_order, Range::closed(&low, &high))?;
-        piece.new_orders.clear();
-        for &entry in tx.entries(scanned)? {
-            piece.new_orders.push(schema::key::order_number(tx.key(entry)?));
-        }
-
-        let low = schema::key::order_line(w, d, from, 0);
-        let high = schema::key::order_line(w, d, end, u8::MAX);
-        let scanned = tx.scan(self.tables.order_line, Range::closed(&low, &high))?;
-        piece.lines.clear();
-        for &entry in tx.entries(scanned)? {
-            let row = tx.bytes(entry.row)?;
-            piece.lines.push(Line {
-                o: schema::key::order_and_line(tx.key(entry)?).0,
-                amount: order_line::OL_AMOUNT.get(row),
-                is_delivered: order_line::OL_DELIVERY_D.get(row) != 0,
-            });
-        }
         Ok(())
     }
 
@@ -233,7 +163,7 @@ impl<'a> Walk<'a> {
             let first = chunk * CHUNK;
             let mut rows = Vec::new();
             run(&mut |tx| {
-                rows = self.read_customers(tx, first, sums.len())?;
+                rows = self.rows.customers(tx, (w, d), first, sums.len())?;
                 Ok(())
             })?;
             for (at, row) in rows.into_iter().enumerate() {
@@ -263,26 +193,5 @@ impl<'a> Walk<'a> {
             )
         });
         Ok(())
-    }
-
-    /// Balance, payments and number of deliveries of `count` customers after the first `first`.
-    fn read_customers(
-        &self,
-        tx: &mut dyn Transaction,
-        first: usize,
-        count: usize,
-    ) -> Result<Vec<Option<(i64, i64, u32)>>> {
-        let keys: Vec<[u8; 5]> = (first + 1..=first + count)
-            .map(|c| schema::key::customer(self.w, self.d, c as u16))
-            .collect();
-        let gets: Vec<Get<'_>> =
-            keys.iter().map(|key| Get::read(self.tables.customer, key)).collect();
-        let mut rows = vec![None; count];
-        tx.get_many(&gets, &mut rows)?;
-        let read = |row: &[u8]| {
-            let ytd = customer::C_YTD_PAYMENT.get(row) as i64;
-            (customer::C_BALANCE.get(row), ytd, customer::C_DELIVERY_CNT.get(row))
-        };
-        rows.into_iter().map(|row| row.map(|row| tx.bytes(row).map(read)).transpose()).collect()
     }
 }
