@@ -196,6 +196,8 @@ fn values_out_of_range_are_refused_with_the_range() {
         ("tpce --trade-days 301", "1 to 300"),
         ("tpce --partitions 11", "1 to 10"),
         ("tpce --mix np", "standard, thesis, thesis-result"),
+        ("tpcb-sql --branches 0", "1 to 20000"),
+        ("tpcc-sql --warehouses 65536", "1 to 65535"),
         ("txbench --stalled-at 5", "10s"),
     ] {
         let mut words = flags.split(' ').rev();

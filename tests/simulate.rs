@@ -15,9 +15,20 @@ fn without_host(mut result: Value) -> Value {
 
 #[test]
 fn a_run_is_a_function_of_flags_and_seed() {
-    for workload in
-        ["ycsb", "tpcc", "smallbank", "tatp", "txbench", "bidding", "tpce", "scan", "hash", "bank"]
-    {
+    for workload in [
+        "ycsb",
+        "tpcc",
+        "smallbank",
+        "tatp",
+        "txbench",
+        "bidding",
+        "tpce",
+        "tpcb-sql",
+        "tpcc-sql",
+        "scan",
+        "hash",
+        "bank",
+    ] {
         for model in ["sc", "tso"] {
             let line = format!(
                 "simulate {workload} --schedule random --memory-model {model} --verify --seed 7"

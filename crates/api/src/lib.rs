@@ -43,11 +43,10 @@ mod transaction;
 mod undo;
 mod validate;
 
-use chiliad_machine::Fault;
-
 pub use backoff::{Backoff, WaitLimit};
 pub use cancel::{Cancel, Sleeper};
 pub use chiliad_log::{BadPosition, ChangeReader, EpochChanges, Position, Stepped, WriteOf};
+pub use chiliad_machine::{Fault, Rig};
 pub use chiliad_row as row;
 pub use chiliad_row::{BadRow, ColumnType, NoColumnType, SchemaError, key};
 pub use chiliad_storage::{KEY_BYTES_MAX, VALUE_BYTES_MAX};

@@ -16,6 +16,7 @@
 //! | changes of the catalog | `ddl`, `schema_change` |
 //! | types, values, their text and binary formats | `types`, `datum`, `numeric`, `codec` |
 //! | errors and their codes | `error` |
+//! | planted bugs, which campaigns over the workloads in SQL must find | `faults` |
 #![forbid(unsafe_code)]
 
 mod bind;
@@ -29,6 +30,7 @@ mod error;
 mod execute;
 mod explain;
 mod expr;
+mod faults;
 mod numeric;
 mod plan;
 mod prepare;
@@ -47,6 +49,7 @@ pub use details::{ColumnDetails, TableDetails};
 pub use environment::{Environment, Moment};
 pub use error::{Result, SqlError};
 pub use execute::{Done, RowSink, call_arguments, execute};
+pub use faults::FAULTS;
 pub use numeric::Numeric;
 pub use prepare::prepare;
 pub use prepared::{

@@ -9,6 +9,7 @@ use chiliad_simulator::{Config, MemoryModel, Schedule};
 use chiliad_workload::bidding::BiddingOptions;
 use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
+use chiliad_workload::sql::tpcb::TpcbOptions;
 use chiliad_workload::tatp::TatpOptions;
 use chiliad_workload::tpcc::TpccOptions;
 use chiliad_workload::tpce::TpceOptions;
@@ -35,6 +36,8 @@ pub fn workloads() -> Vec<WorkloadOptions> {
         WorkloadOptions::Txbench(TxbenchOptions::micro()),
         WorkloadOptions::Bidding(BiddingOptions::micro()),
         WorkloadOptions::Tpce(TpceOptions::micro()),
+        WorkloadOptions::TpcbSql(TpcbOptions::micro()),
+        WorkloadOptions::TpccSql(TpccOptions::micro()),
         insert_delete(false),
         insert_delete(true),
         WorkloadOptions::Bank(BankOptions::default()),

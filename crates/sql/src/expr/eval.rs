@@ -6,7 +6,7 @@ use crate::datum::{Datum, OwnedDatum, owned};
 use crate::environment::Environment;
 use crate::error::{Result, SqlError};
 use crate::run::{Flow, run_query};
-use chiliad_api::Transaction;
+use chiliad_api::{Fault, Transaction};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -27,6 +27,8 @@ pub(crate) struct Context<'c> {
     /// Bytes of memory that were kept so far.
     memory: Cell<usize>,
     memory_max: usize,
+    /// Tells which planted bug is on, where one may be.
+    planted: Option<fn(&'static Fault) -> bool>,
 }
 
 /// The rows of a query.
@@ -39,6 +41,7 @@ impl<'c> Context<'c> {
         environment: &'c mut dyn Environment,
     ) -> Self {
         let memory_max = environment.memory_bytes_max();
+        let planted = transaction.planted();
         Self {
             parameters,
             transaction: RefCell::new(transaction),
@@ -47,7 +50,13 @@ impl<'c> Context<'c> {
             rows: Cell::new(0),
             memory: Cell::new(0),
             memory_max,
+            planted,
         }
+    }
+
+    /// Whether a planted bug is on: never where the machine does real work.
+    pub fn fault(&self, fault: &'static Fault) -> bool {
+        self.planted.is_some_and(|planted| planted(fault))
     }
 
     /// A row more: now and then the environment is asked whether the statement goes on.

@@ -4,6 +4,7 @@ use super::{Flow, by_order, keys, value_of};
 use crate::datum::{Datum, OwnedDatum};
 use crate::error::{Result, SqlError};
 use crate::expr::{Context, compare, is_true};
+use crate::faults::FIRST_NOT_ADDED;
 use crate::numeric::Numeric;
 use crate::plan::{Aggregate, AggregateFunction, Group};
 use std::collections::{HashMap, HashSet};
@@ -119,6 +120,9 @@ impl State {
             self.seen.insert(key);
         }
         self.count += 1;
+        if self.count == 1 && cx.fault(&FIRST_NOT_ADDED) {
+            return Ok(());
+        }
         match (aggregate.function, datum) {
             (AggregateFunction::Count, _) => {}
             (AggregateFunction::SumInt, Datum::Int(value)) => self.sum += i128::from(value),

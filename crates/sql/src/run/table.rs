@@ -5,6 +5,7 @@ use crate::catalog::Table;
 use crate::datum::Datum;
 use crate::error::{Result, SqlError};
 use crate::expr::{Context, Expr};
+use crate::faults::{BOUND_LEFT_OUT, ORDER_TURNED};
 use crate::plan::{Access, Path, RangePath};
 use chiliad_api::{Get, Range, Row};
 use chiliad_row::key::prefix_end;
@@ -149,8 +150,8 @@ fn bounds(
                     None => return Ok(None),
                 }
             }
-            (false, true) => high = after(&key),
-            (false, false) => high = Bound::Excluded(key),
+            (false, true) if !cx.fault(&BOUND_LEFT_OUT) => high = after(&key),
+            (false, _) => high = Bound::Excluded(key),
         }
     }
     Ok(Some((low, high)))
@@ -171,6 +172,7 @@ fn pieces(
     each: &mut dyn FnMut(Row) -> Result<Flow>,
 ) -> Result<Flow> {
     let (mut low, mut high) = bounds;
+    let reverse = access.reverse != cx.fault(&ORDER_TURNED);
     let mut piece = match wanted {
         Some(wanted) => wanted.clamp(1, PIECE_MAX),
         None => PIECE_MAX,
@@ -183,7 +185,7 @@ fn pieces(
         let range = Range {
             low: low.as_ref().map(Vec::as_slice),
             high: high.as_ref().map(Vec::as_slice),
-            reverse: access.reverse,
+            reverse,
             limit: piece,
         };
         let (rows, last) = scan(access, index, range, cx)?;
@@ -194,7 +196,7 @@ fn pieces(
             }
         }
         let Some(last) = last.filter(|_| count == piece) else { return Ok(Flow::More) };
-        match access.reverse {
+        match reverse {
             true => high = Bound::Excluded(last),
             false => low = Bound::Excluded(last),
         }

@@ -16,3 +16,5 @@ pub(crate) mod connection;
 pub(crate) mod plans;
 mod tables;
 pub mod tpcb;
+
+pub use chiliad_sql::FAULTS;

@@ -78,6 +78,33 @@ impl Program {
     }
 }
 
+#[cfg(test)]
+impl Program {
+    /// All texts, each with how its rows are found.
+    pub fn explained(&self) -> Vec<(String, String)> {
+        use chiliad_api::{Intent, Running, Store as _};
+        let database = chiliad_swarm::Swarm::<chiliad_machine::Plain>::new();
+        let mut session = database.session().expect("a session");
+        let mut running = Running::begin(&mut *session, &Intent::read_only()).expect("begins");
+        let view = self.tables.view(&self.tables.first_numbers());
+        let mut explain = |text: &String| {
+            let prepared = one(&format!("EXPLAIN {text}"), &view).expect("explained");
+            let mut lines = Vec::new();
+            let mut sink = |row: &[chiliad_sql::Datum<'_>]| {
+                if let [chiliad_sql::Datum::Text(line)] = row {
+                    lines.push(line.clone().into_owned());
+                }
+                Ok(())
+            };
+            let mut moment = chiliad_sql::Moment(0);
+            chiliad_sql::execute(&prepared, &[], running.session(), &mut moment, &mut sink)
+                .expect("touches no row");
+            (text.clone(), lines.join("\n"))
+        };
+        self.texts.iter().map(&mut explain).collect()
+    }
+}
+
 /// The plan of a text of one statement.
 fn one(text: &str, view: &CatalogView) -> Result<Prepared> {
     match parse(text)?.as_slice() {

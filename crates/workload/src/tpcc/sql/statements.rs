@@ -247,3 +247,34 @@ pub(super) fn texts() -> Vec<String> {
     let lists = lists.flat_map(|list| (1..=LIST_MAX).map(move |length| list.text(length)));
     fixed.chain(lists).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql::plans::Program;
+
+    /// Transactions look up keys, and go through ranges; those that go through tables are named.
+    #[test]
+    fn rows_are_found_by_keys_and_indexes() {
+        let program = Program::new(TABLES, texts()).expect("statements");
+        for (text, steps) in program.explained() {
+            assert!(!steps.contains("Seq Scan"), "{text}\n{steps}");
+        }
+        let steps = |text: &str| {
+            let found = program.explained().into_iter().find(|(of, _)| of == text);
+            found.expect("a statement").1
+        };
+        let of = |statement: Statement| steps(TEXTS[usize::from(statement)]);
+        assert_eq!(of(Statement::ByName), "Index Scan using customer_by_name on customer");
+        assert_eq!(
+            of(Statement::Oldest),
+            "Limit\n->  Index Scan using the primary key on new_order"
+        );
+        assert_eq!(
+            of(Statement::Low),
+            "Aggregate\n->  Nested Loop\n      ->  Index Scan using the primary key on order_line\n      \
+             ->  Key Lookup on stock"
+        );
+        assert_eq!(steps(&List::Stocks.text(3)), "Key Lookup of 3 on stock");
+    }
+}
