@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Bugs that simulated runs catch, and a seed at which they do.
-const SEEDS: [(&str, u64); 93] = [
+const SEEDS: [(&str, u64); 97] = [
     ("no-read-validation", 0),
     ("foreign-latch-ignored", 0),
     ("no-node-set", 0),
@@ -107,6 +107,10 @@ const SEEDS: [(&str, u64); 93] = [
     ("bucket-reader-skips-version", 187),
     ("bucket-writer-skips-version", 224),
     ("bucket-node-freed-early", 0),
+    ("sql-bound-left-out", 0),
+    ("sql-moved-row-stays", 0),
+    ("sql-order-turned", 0),
+    ("sql-first-not-added", 0),
 ];
 
 /// Bugs that show in what a crash leaves behind, and a seed at which they do.

@@ -121,7 +121,7 @@ pub fn parse(sql: &str) -> Result<Vec<Statement>> {
 /// An error at a token.
 #[derive(Debug)]
 pub(crate) struct Unexpected {
-    pub error: SqlError,
+    pub error: Box<SqlError>,
     pub location: Option<Location>,
 }
 
@@ -166,7 +166,7 @@ pub(crate) fn parse_expression(sql: &str) -> Result<ast::Expr> {
 pub(crate) fn syntax_error(error: &ParserError) -> Unexpected {
     let text = match error {
         ParserError::RecursionLimitExceeded => {
-            return Unexpected { error: too_deep(), location: None };
+            return Unexpected { error: Box::new(too_deep()), location: None };
         }
         ParserError::TokenizerError(text) | ParserError::ParserError(text) => text,
     };
@@ -186,7 +186,8 @@ pub(crate) fn syntax_error(error: &ParserError) -> Unexpected {
         None => format!("syntax error: {what}"),
     };
     let location = location.filter(|it| it.line > 0);
-    Unexpected { error: SqlError::syntax_error(message).with_detail(what), location }
+    let error = Box::new(SqlError::syntax_error(message).with_detail(what));
+    Unexpected { error, location }
 }
 
 #[cold]

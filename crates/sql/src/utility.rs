@@ -106,19 +106,17 @@ impl Words<'_> {
 
     /// The next token is not what may stand here.
     fn unexpected(&self) -> Unexpected {
-        match self.tokens.get(self.at) {
-            Some(token) => Unexpected {
-                error: SqlError::syntax_error(format!(
-                    "syntax error at or near \"{}\"",
-                    token.token
-                )),
-                location: Some(token.span.start),
-            },
-            None => Unexpected {
-                error: SqlError::syntax_error("syntax error at end of input"),
-                location: self.tokens.last().map(|it| it.span.end),
-            },
-        }
+        let (message, location) = match self.tokens.get(self.at) {
+            Some(token) => {
+                let message = format!("syntax error at or near \"{}\"", token.token);
+                (message, Some(token.span.start))
+            }
+            None => {
+                let end = self.tokens.last().map(|it| it.span.end);
+                ("syntax error at end of input".into(), end)
+            }
+        };
+        Unexpected { error: Box::new(SqlError::syntax_error(message)), location }
     }
 
     /// The next token as a word in small letters, which it passes.
@@ -404,7 +402,10 @@ impl Words<'_> {
             "freeze" => options.freeze = self.switch()?,
             _ => {
                 let message = format!("option \"{name}\" not recognized");
-                return Err(Unexpected { error: SqlError::syntax_error(message), location });
+                return Err(Unexpected {
+                    error: Box::new(SqlError::syntax_error(message)),
+                    location,
+                });
             }
         }
         Ok(())
@@ -463,7 +464,7 @@ impl Words<'_> {
         if next.token != Token::EOF {
             let message = format!("syntax error at or near \"{}\"", next.token);
             let error = SqlError::syntax_error(message);
-            return Err(Unexpected { error, location: Some(next.span.start) });
+            return Err(Unexpected { error: Box::new(error), location: Some(next.span.start) });
         }
         Ok(query)
     }
@@ -488,7 +489,8 @@ struct CopyOptions {
 impl CopyOptions {
     fn format(self) -> Parsed<CopyFormat> {
         let refuse = |message: String| {
-            Err(Unexpected { error: SqlError::invalid_parameter(message), location: None })
+            let error = Box::new(SqlError::invalid_parameter(message));
+            Err(Unexpected { error, location: None })
         };
         let letter = |of: Option<String>, otherwise: u8, what: &str| match of.as_deref() {
             None => Ok(otherwise),

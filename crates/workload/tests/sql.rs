@@ -1,6 +1,6 @@
 //! The workloads in SQL, one request after another: what they leave, and whether their conditions see that it is not so.
 
-use chiliad_api::{Error, Intent, Range, Running, Session, Store, TableId, Transaction};
+use chiliad_api::{Error, Intent, Range, Running, Store, TableId, Transaction};
 use chiliad_machine::Plain;
 use chiliad_swarm::Swarm;
 use chiliad_workload::sql::tpcb::TpcbOptions;

@@ -80,7 +80,6 @@ const EXPECTED: [(&str, &[&str]); 12] = [
     (
         "tpcc-sql",
         &[
-            "inner split",
             "leaf removed",
             "leaf split",
             "old version put by",

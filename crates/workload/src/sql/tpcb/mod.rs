@@ -5,8 +5,8 @@
 //! teller, where there are several.
 //!
 //! At micro scale accounts move, too, which changes their primary key and their entry in the index of a branch's
-//! accounts, and branches are audited, by a join, sums and that index. Payments then meet accounts that have gone, and roll
-//! back.
+//! accounts; accounts of a range of numbers get interest, which is booked by another query's count of that range; and branches
+//! are audited, by a join, sums and the index. Payments then meet accounts that have gone, and roll back.
 
 mod conditions;
 mod options;
@@ -23,13 +23,14 @@ use chiliad_sql::Datum;
 use statements::Statement;
 use std::sync::Arc;
 
-const KINDS: [&str; 3] = ["payment", "audit", "move"];
+const KINDS: [&str; 4] = ["payment", "audit", "move", "interest"];
 const PAYMENT: usize = 0;
 const AUDIT: usize = 1;
+const MOVE: usize = 2;
 
 /// The sums of the shares of the kinds up to each, in percent.
-const SHARES: [u32; 3] = [100, 100, 100];
-const SHARES_MICRO: [u32; 3] = [60, 80, 100];
+const SHARES: [u32; 4] = [100, 100, 100, 100];
+const SHARES_MICRO: [u32; 4] = [50, 70, 85, 100];
 
 /// Accounts of one part of the load.
 const LOAD_PART: u32 = 20_000;
@@ -203,8 +204,8 @@ impl AnyClient for Client<'_> {
             account,
             teller: 1 + self.home * options.tellers() + random.below(options.tellers()),
             branch: match kind {
-                PAYMENT => self.home + 1,
-                _ => 1 + random.below(options.branches),
+                AUDIT | MOVE => 1 + random.below(options.branches),
+                _ => self.home + 1,
             },
             amount: random.range(0, 9_998) as i32 - 4_999,
             number: 1 + random.below(options.numbers()),
@@ -240,12 +241,13 @@ impl AnyClient for Client<'_> {
         match self.request.kind {
             PAYMENT => self.pay(tx),
             AUDIT => self.audit(tx),
-            _ => {
+            MOVE => {
                 let Request { account, branch, number, .. } = self.request;
                 let parameters = [int(number), int(branch), int(account)];
                 self.nothing_found = self.connection.run(tx, Statement::Move, &parameters)? == 0;
                 Ok(())
             }
+            _ => self.pay_interest(tx),
         }
     }
 }
@@ -260,20 +262,43 @@ impl Client<'_> {
             // It has moved.
             return Err(Error::RolledBack);
         }
-        let [balance] =
-            connection.numbers(tx, Statement::Balance, &[account.clone()])?.unwrap_or_default();
+        let [balance] = connection
+            .numbers(tx, Statement::Balance, core::slice::from_ref(&account))?
+            .unwrap_or_default();
+        self.shown = balance;
+        self.book(tx, (teller, branch), account, amount)
+    }
+
+    /// The bank pays: the accounts of a range get one each, and the branch gets as many.
+    fn pay_interest(&mut self, tx: &mut dyn Transaction) -> Result<()> {
+        let Request { account, number, teller, branch, .. } = self.request;
+        let range = [int(account.min(number)), int(account.max(number))];
+        self.connection.run(tx, Statement::Interest, &range)?;
+        let [count] = self.connection.numbers(tx, Statement::Within, &range)?.unwrap_or_default();
+        let [account, _] = range;
+        self.book(tx, (teller, branch), account, int(count))
+    }
+
+    /// Adds an amount to teller and branch, and writes the row of HISTORY.
+    fn book(
+        &mut self,
+        tx: &mut dyn Transaction,
+        (teller, branch): (u32, u32),
+        account: Datum<'static>,
+        amount: Datum<'static>,
+    ) -> Result<()> {
+        let connection = &self.connection;
         connection.run(tx, Statement::Teller, &[amount.clone(), int(teller)])?;
         connection.run(tx, Statement::Branch, &[amount.clone(), int(branch)])?;
-        self.shown = balance;
         let mut row = [int(self.number), int(0), int(teller), int(branch), account, amount];
         loop {
             row[1] = int(self.noted);
             self.noted += 1;
-            if self.connection.run(tx, Statement::Note, &row)? > 0 {
+            if connection.run(tx, Statement::Note, &row)? > 0 {
                 return Ok(());
             }
             // An earlier run on the same database has used this client's numbers.
-            let last = self.connection.numbers(tx, Statement::Last, &row[..1])?;
+            let last = connection.numbers(tx, Statement::Last, &row[..1])?;
             self.noted = last.map_or(0, |[last]| u32::try_from(last + 1).unwrap_or(0));
         }
     }

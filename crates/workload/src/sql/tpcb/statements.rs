@@ -41,6 +41,10 @@ crate::sql::plans::statements! {
     /// An account gets another number, if that is free, and goes to another branch: number, branch, account.
     Move = "UPDATE accounts SET aid = $1, bid = $2 WHERE aid = $3 \
             AND NOT EXISTS (SELECT 1 FROM accounts taken WHERE taken.aid = $1)";
+    /// The accounts of a range get interest: the first and the last number.
+    Interest = "UPDATE accounts SET abalance = abalance + 1 WHERE aid BETWEEN $1 AND $2";
+    /// How many accounts that range has.
+    Within = "SELECT count(*) FROM accounts WHERE aid > $1 - 1 AND aid < $2 + 1";
     /// Branches whose balance is not that of their tellers.
     Unlike = "SELECT b.bid, b.bbalance, t.total FROM branches b \
               LEFT JOIN (SELECT bid, sum(tbalance) AS total FROM tellers GROUP BY bid) t ON t.bid = b.bid \

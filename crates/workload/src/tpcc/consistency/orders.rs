@@ -76,7 +76,7 @@ impl<'a> Walk<'a> {
             findings.demand(2, newest == Some(greatest), || {
                 format!("{}: D_NEXT_O_ID is {next_order}, the last NO_O_ID {greatest}", place())
             });
-            let span = u64::from(greatest - oldest) + 1;
+            let span = u64::from(greatest.abs_diff(oldest)) + 1;
             findings.demand(3, span == new_orders, || {
                 format!("{}: NO_O_ID from {oldest} to {greatest}, {new_orders} rows", place())
             });

@@ -29,7 +29,7 @@ pub(super) fn run(
         let places = orders.iter().flat_map(|(d, o)| [int(*d), int(*o)]);
         first.iter().cloned().chain(places).collect()
     };
-    let of_warehouse = list(&[w.clone()]);
+    let of_warehouse = list(core::slice::from_ref(&w));
     connection.run(tx, List::Remove.of(orders.len()), &of_warehouse)?;
     let carried = list(&[w.clone(), int(request.carrier)]);
     connection.run(tx, List::Carry.of(orders.len()), &carried)?;

@@ -18,7 +18,8 @@ pub(super) fn run(
     let amount = Money::cents(request.amount.into());
     let (w, d) = (int(request.w), int(request.d));
     connection.run(tx, Statement::PayWarehouse, &[amount.clone(), w.clone()])?;
-    let warehouse = present(connection.row(tx, Statement::Warehouse, &[w.clone()])?)?;
+    let warehouse =
+        present(connection.row(tx, Statement::Warehouse, core::slice::from_ref(&w))?)?;
     connection.run(tx, Statement::PayDistrict, &[amount.clone(), w.clone(), d.clone()])?;
     let district = present(connection.row(tx, Statement::District, &[w, d])?)?;
     let place = (request.c_w, request.c_d);
