@@ -43,10 +43,12 @@ pub(super) fn check(
     })?;
     let held: i64 = branches.iter().map(|[_, balance]| balance).sum();
     let brought = brought(connection, run)?;
-    let wrong = branches.iter().find_map(|[branch, balance]| {
-        let noted = brought.get(branch).copied().unwrap_or(0);
-        let what = || format!("branch {branch} has {balance}, its rows of HISTORY {noted}");
-        (noted != *balance).then(what)
+    let wrong = (1..=i64::from(options.branches)).find_map(|branch| {
+        let found = branches.iter().find(|[number, _]| *number == branch);
+        let balance = found.map(|[_, balance]| *balance);
+        let noted = brought.get(&branch).copied().unwrap_or(0);
+        let what = || format!("branch {branch} has {balance:?}, its rows of HISTORY {noted}");
+        (balance != Some(noted)).then(what)
     });
     let expected = [i64::from(options.branches * options.accounts()), held];
     let found = accounts(options, connection, run)?;
