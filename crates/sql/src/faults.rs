@@ -27,9 +27,8 @@ pub(crate) static ORDER_TURNED: Fault = fault(
     "tpcc-sql",
 );
 
-pub(crate) static FIRST_NOT_ADDED: Fault =
+pub(crate) static FIRST_MISSED: Fault =
     fault("sql-first-not-added", "a sum begins with the first row of its group", "tpcc-sql");
 
 /// The planted bugs of statements.
-pub static FAULTS: &[&Fault] =
-    &[&BOUND_LEFT_OUT, &MOVED_ROW_STAYS, &ORDER_TURNED, &FIRST_NOT_ADDED];
+pub static FAULTS: &[&Fault] = &[&BOUND_LEFT_OUT, &MOVED_ROW_STAYS, &ORDER_TURNED, &FIRST_MISSED];

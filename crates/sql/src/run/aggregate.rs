@@ -4,7 +4,7 @@ use super::{Flow, by_order, keys, value_of};
 use crate::datum::{Datum, OwnedDatum};
 use crate::error::{Result, SqlError};
 use crate::expr::{Context, compare, is_true};
-use crate::faults::FIRST_NOT_ADDED;
+use crate::faults::FIRST_MISSED;
 use crate::numeric::Numeric;
 use crate::plan::{Aggregate, AggregateFunction, Group};
 use std::collections::{HashMap, HashSet};
@@ -120,7 +120,7 @@ impl State {
             self.seen.insert(key);
         }
         self.count += 1;
-        if self.count == 1 && cx.fault(&FIRST_NOT_ADDED) {
+        if self.count == 1 && cx.fault(&FIRST_MISSED) {
             return Ok(());
         }
         match (aggregate.function, datum) {

@@ -3,13 +3,13 @@
 use chiliad_api::{Result, Transaction};
 
 /// Orders, or customers, read in one transaction.
-pub(in crate::tpcc) const CHUNK: usize = 500;
+pub(crate) const CHUNK: usize = 500;
 
 /// Rows of HISTORY read in one transaction.
-pub(in crate::tpcc) const HISTORY_CHUNK: usize = 4096;
+pub(crate) const HISTORY_CHUNK: usize = 4096;
 
 /// Where the rows are read from. Money is in cents.
-pub(in crate::tpcc) trait Rows {
+pub(crate) trait Rows {
     /// Reads at most [`HISTORY_CHUNK`] rows of HISTORY after that of this writer and number, and returns the last one's, where
     /// there may be more.
     ///
@@ -46,17 +46,17 @@ pub(in crate::tpcc) trait Rows {
 }
 
 /// C_BALANCE, C_YTD_PAYMENT and C_DELIVERY_CNT.
-pub(in crate::tpcc) type Balances = (i64, i64, u32);
+pub(crate) type Balances = (i64, i64, u32);
 
 /// A row of HISTORY.
-pub(in crate::tpcc) struct Payment {
+pub(crate) struct Payment {
     pub customer: (u16, u8, u16),
     pub paid_in: (u16, u8),
     pub amount: u32,
 }
 
 /// A row of ORDER.
-pub(in crate::tpcc) struct Order {
+pub(crate) struct Order {
     pub o: u32,
     pub c: u16,
     /// Zero for null.
@@ -65,7 +65,7 @@ pub(in crate::tpcc) struct Order {
 }
 
 /// A row of ORDER-LINE.
-pub(in crate::tpcc) struct Line {
+pub(crate) struct Line {
     pub o: u32,
     pub amount: u32,
     pub is_delivered: bool,
@@ -73,7 +73,7 @@ pub(in crate::tpcc) struct Line {
 
 /// The rows of a range of order numbers.
 #[derive(Default)]
-pub(in crate::tpcc) struct Piece {
+pub(crate) struct Piece {
     pub orders: Vec<Order>,
     pub new_orders: Vec<u32>,
     pub lines: Vec<Line>,

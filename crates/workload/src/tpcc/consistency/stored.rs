@@ -10,7 +10,7 @@ use chiliad_api::{Get, Range, Result, Transaction};
 use core::ops::Bound;
 
 /// The tables of the procedures.
-pub(in crate::tpcc) struct Stored<'a> {
+pub(crate) struct Stored<'a> {
     pub rules: &'a Rules,
     pub tables: Tables,
 }

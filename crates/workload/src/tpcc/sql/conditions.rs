@@ -1,7 +1,7 @@
 //! The rows that the conditions are about, read by SQL.
 
-use super::Money;
 use super::statements::Statement;
+use super::values::Money;
 use crate::sql::connection::{Connection, int, number, numbers};
 use crate::tpcc::consistency::{Balances, CHUNK, HISTORY_CHUNK, Line, Order, Payment, Piece, Rows};
 use crate::tpcc::rules::Rules;

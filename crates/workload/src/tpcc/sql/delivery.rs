@@ -1,8 +1,8 @@
 //! Delivery in SQL: the oldest new order of each district is found, and one statement each takes all of them out of the queue,
 //! gives them a carrier and finds their customers.
 
-use super::Money;
 use super::statements::{List, Statement};
+use super::values::Money;
 use crate::sql::connection::{Connection, int, numbers};
 use crate::tpcc::delivery::Request;
 use crate::workload::present;

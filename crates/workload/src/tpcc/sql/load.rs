@@ -1,7 +1,7 @@
 //! The initial population: that of the procedures, row for row, in the tables that SQL declares.
 
-use super::Money;
 use super::statements::NAMES;
+use super::values::{Money, customer_number, district_number};
 use crate::InsertRow;
 use crate::sql::connection::{int, load};
 use crate::sql::plans::Plans;
@@ -133,7 +133,7 @@ impl Target<'_, '_> {
             key.w(),
             key.d(),
             key.customer(),
-            int(super::district_number(key.warehouse_number(), key.0[2])),
+            int(district_number(key.warehouse_number(), key.0[2])),
             text(C_FIRST.get(info)),
             text(C_MIDDLE.get(info)),
             text(C_LAST.get(info)),
@@ -188,7 +188,7 @@ impl Target<'_, '_> {
             carrier,
             int(order::O_OL_CNT.get(row)),
             int(order::O_ALL_LOCAL.get(row)),
-            int(super::customer_number(key.warehouse_number(), key.0[2], customer)),
+            int(customer_number(key.warehouse_number(), key.0[2], customer)),
         ];
         self.put(5, &row)
     }

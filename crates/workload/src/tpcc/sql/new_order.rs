@@ -1,7 +1,7 @@
 //! New-order in SQL.
 
-use super::Money;
 use super::statements::{List, Statement};
+use super::values::{Money, customer_number};
 use crate::sql::connection::{Connection, int, number};
 use crate::tpcc::new_order::Request;
 use crate::tpcc::random::has_original;
@@ -62,7 +62,7 @@ fn insert_order(
     tx: &mut dyn Transaction,
 ) -> Result<()> {
     let Request { w, d, c, .. } = *request;
-    let customer = super::customer_number(w, d, c);
+    let customer = customer_number(w, d, c);
     let (lines, all_local) = (request.lines().len() as i64, i64::from(request.all_local));
     let order = [int(w), int(d), int(o), int(c), int(lines), int(all_local), int(customer)];
     connection.run(tx, Statement::Order, &order)?;

@@ -1,7 +1,7 @@
 //! Order-status in SQL.
 
-use super::Money;
 use super::statements::Statement;
+use super::values::{Money, customer, customer_number};
 use crate::sql::connection::{Connection, int, number};
 use crate::tpcc::order_status::Request;
 use crate::workload::present;
@@ -14,12 +14,12 @@ pub(super) fn run(
     tx: &mut dyn Transaction,
 ) -> Result<i64> {
     let Request { w, d, .. } = *request;
-    let c = super::customer((w, d), &request.by, connection, tx)?;
+    let c = customer((w, d), &request.by, connection, tx)?;
     let place = [int(w), int(d), int(c)];
     let customer = present(connection.row(tx, Statement::Customer, &place)?)?;
     let mut shown = Money::to_cents(&customer[0]);
     // Every customer has an order from the start (clause 4.3.3.1).
-    let last = [int(super::customer_number(w, d, c as u16))];
+    let last = [int(customer_number(w, d, c as u16))];
     let order = present(connection.row(tx, Statement::LastOrder, &last)?)?;
     let place = [int(w), int(d), order[0].clone()];
     connection.each(tx, Statement::OrderLines, &place, &mut |row| {

@@ -1,7 +1,7 @@
 //! Payment in SQL.
 
-use super::Money;
 use super::statements::Statement;
+use super::values::{Money, customer};
 use crate::sql::connection::{Connection, int};
 use crate::tpcc::payment::{NOTE_MAX, Request};
 use crate::tpcc::terminal::Terminal;
@@ -23,7 +23,7 @@ pub(super) fn run(
     connection.run(tx, Statement::PayDistrict, &[amount.clone(), w.clone(), d.clone()])?;
     let district = present(connection.row(tx, Statement::District, &[w, d])?)?;
     let place = (request.c_w, request.c_d);
-    let c = super::customer(place, &request.by, connection, tx)?;
+    let c = customer(place, &request.by, connection, tx)?;
     let place = [int(request.c_w), int(request.c_d), int(c)];
     let payer = present(connection.row(tx, Statement::Payer, &place)?)?;
     let [c_w, c_d, c_id] = place;
