@@ -162,7 +162,7 @@ struct Client<'w> {
     number: u32,
     /// Its branch, from zero.
     home: u32,
-    /// Rows of HISTORY so far.
+    /// The number of its next row of HISTORY.
     noted: u32,
     request: Request,
     nothing_found: bool,
@@ -181,6 +181,8 @@ struct Request {
     amount: i32,
     /// The account's new number.
     number: u32,
+    /// The number of its row of HISTORY.
+    noted: u32,
 }
 
 impl AnyClient for Client<'_> {
@@ -209,7 +211,9 @@ impl AnyClient for Client<'_> {
             },
             amount: random.range(0, 9_998) as i32 - 4_999,
             number: 1 + random.below(options.numbers()),
+            noted: self.noted,
         };
+        self.noted += 1;
         match kind {
             PAYMENT => {
                 partitions.extend([self.home, options.partition(account)]);
@@ -287,19 +291,19 @@ impl Client<'_> {
         account: Datum<'static>,
         amount: Datum<'static>,
     ) -> Result<()> {
-        let connection = &self.connection;
+        let Self { connection, request, .. } = self;
         connection.run(tx, Statement::Teller, &[amount.clone(), int(teller)])?;
         connection.run(tx, Statement::Branch, &[amount.clone(), int(branch)])?;
         let mut row = [int(self.number), int(0), int(teller), int(branch), account, amount];
         loop {
-            row[1] = int(self.noted);
-            self.noted += 1;
+            row[1] = int(request.noted);
             if connection.run(tx, Statement::Note, &row)? > 0 {
                 return Ok(());
             }
             // An earlier run on the same database has used this client's numbers.
             let last = connection.numbers(tx, Statement::Last, &row[..1])?;
-            self.noted = last.map_or(0, |[last]| u32::try_from(last + 1).unwrap_or(0));
+            request.noted = last.map_or(0, |[last]| u32::try_from(last + 1).unwrap_or(0));
+            self.noted = request.noted + 1;
         }
     }
 
