@@ -51,6 +51,7 @@ impl Gathered {
         self.bytes.extend_from_slice(transaction.bytes());
         while start < self.bytes.len() {
             let Some((_, next)) = write_at(&self.bytes, start) else { return false };
+            debug_assert!(start < next && next <= self.bytes.len(), "a write has a head");
             self.starts.push(start);
             start = next;
         }
@@ -92,6 +93,7 @@ impl EpochChanges {
             let writes = &starts[transaction.writes.clone()];
             ordered.extend(writes.iter().map(|&start| (number, start)));
         }
+        debug_assert!(ordered.len() == starts.len(), "each write is in one transaction");
         let first = usize::try_from(first).unwrap_or(usize::MAX).min(ordered.len());
         Self { begins: Position { index: 0, ..begins }, gathered, first }
     }
