@@ -93,6 +93,7 @@ impl Database {
             epoch: None,
             places: 0..0,
             tables: HashMap::new(),
+            last: None,
         };
         // Refuses a position at once.
         changes.read_epoch()?;
@@ -130,6 +131,8 @@ pub struct Changes {
     places: Range<usize>,
     /// The tables that were met in it; `None` for one that has been dropped.
     tables: HashMap<u32, Option<Arc<Known>>>,
+    /// The one of the change before, which most changes have: they spare a look-up.
+    last: Option<(u32, Arc<Known>)>,
 }
 
 /// A table as it is declared when a change of it is given.
@@ -157,14 +160,13 @@ impl Changes {
             while let (Some(epoch), false) = (&self.epoch, self.places.is_empty()) {
                 let (epoch, place) = (Arc::clone(epoch), self.places.start);
                 let number = epoch.at(place).write.table;
-                // Asked first: a table that is in force by now is declared by then.
-                let is_hidden = !self.tables.contains_key(&number)
-                    && self.db.shared.engine.is_hidden(TableId(number));
-                let table = self.table(number);
-                if table.is_none() && is_hidden {
-                    self.tables.remove(&number);
-                    return Ok(None);
-                }
+                let table = match &self.last {
+                    Some((last, table)) if *last == number => Some(Arc::clone(table)),
+                    _ => match self.table(number) {
+                        Some(table) => table,
+                        None => return Ok(None),
+                    },
+                };
                 self.places.start += 1;
                 self.position = epoch.position_after(place);
                 if let Some(table) = table {
@@ -217,6 +219,10 @@ impl Changes {
 
     /// Takes up the next epoch with changes; whether there is one. All changes of the one before have been given.
     fn read_epoch(&mut self) -> Result<bool> {
+        // Where no change of it is kept its memory serves another one.
+        if let Some(epoch) = self.epoch.take().and_then(Arc::into_inner) {
+            self.reader.reuse(epoch);
+        }
         let Some(epoch) = self.db.shared.engine.read_changes(&mut self.reader)? else {
             return Ok(false);
         };
@@ -224,10 +230,26 @@ impl Changes {
         self.epoch = Some(Arc::new(epoch));
         // Tables may have been declared anew since the last one.
         self.tables.clear();
+        self.last = None;
         Ok(true)
     }
 
-    fn table(&mut self, number: u32) -> Option<Arc<Known>> {
+    /// The table of this number, or that it has been dropped; `None` where it is not in force yet.
+    #[cold]
+    fn table(&mut self, number: u32) -> Option<Option<Arc<Known>>> {
+        // Asked first: a table that is in force by now is declared by then.
+        let is_hidden =
+            !self.tables.contains_key(&number) && self.db.shared.engine.is_hidden(TableId(number));
+        let table = self.known(number);
+        if table.is_none() && is_hidden {
+            self.tables.remove(&number);
+            return None;
+        }
+        self.last = table.clone().map(|table| (number, table));
+        Some(table)
+    }
+
+    fn known(&mut self, number: u32) -> Option<Arc<Known>> {
         let db = &self.db;
         let known = self.tables.entry(number).or_insert_with(|| {
             let id = TableId(number);

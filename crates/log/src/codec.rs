@@ -19,6 +19,12 @@ impl<'a> Decoder<'a> {
         self.rest.len()
     }
 
+    /// What was not yet read.
+    #[must_use]
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
     /// Whether everything was read.
     #[must_use]
     pub fn is_empty(&self) -> bool {

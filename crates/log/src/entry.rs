@@ -59,6 +59,14 @@ impl Write<'_> {
     }
 }
 
+/// The write whose head is at `start`, and where the next one begins; `None` where there is none, or not all of it.
+#[inline]
+pub(crate) fn write_at(bytes: &[u8], start: usize) -> Option<(Write<'_>, usize)> {
+    let mut rest = Decoder::new(bytes.get(start..)?);
+    let write = decode_write(&mut rest)?;
+    Some((write, bytes.len() - rest.left()))
+}
+
 #[inline]
 fn decode_write<'a>(from: &mut Decoder<'a>) -> Option<Write<'a>> {
     let table = from.u32()?;
@@ -100,6 +108,11 @@ pub struct Transaction<'a> {
 }
 
 impl<'a> Transaction<'a> {
+    /// Its writes as they stand in the log.
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        self.writes.rest()
+    }
+
     /// Its writes, each key at most once; an item of `None` ends a transaction that is malformed.
     pub fn writes(&self) -> impl Iterator<Item = Option<Write<'a>>> + use<'a> {
         let mut rest = self.writes;

@@ -1,48 +1,61 @@
 //! The changes of one epoch: gathered from all writers, then put in order.
 
-use crate::entry::{Transaction, Write};
+use crate::entry::{Transaction, Write, write_at};
 use crate::position::Position;
 use core::ops::Range;
 
 /// The transactions of an epoch, as they were met.
 #[derive(Debug, Default)]
 pub struct Gathered {
-    /// Keys and values.
+    /// Their writes as they stand in the log: a follower looks at each once, so taking them apart twice costs less than
+    /// keeping the parts.
     bytes: Vec<u8>,
-    writes: Vec<WriteAt>,
+    /// Where each write begins.
+    starts: Vec<usize>,
     transactions: Vec<TransactionAt>,
-}
-
-/// A write, its bytes elsewhere.
-#[derive(Clone, Copy, Debug)]
-struct WriteAt {
-    table: u32,
-    removed: bool,
-    start: usize,
-    key_bytes: usize,
-    value_bytes: usize,
+    /// Room for the order.
+    ordered: Vec<(u32, usize)>,
 }
 
 #[derive(Debug)]
 struct TransactionAt {
     order: u64,
     writer: u32,
+    /// Its writes, by their places in the starts.
     writes: Range<usize>,
 }
 
 impl Gathered {
+    /// Forgets the transactions and keeps the room.
+    pub fn clear(&mut self) {
+        let Self { bytes, starts, transactions, ordered } = self;
+        bytes.clear();
+        starts.clear();
+        transactions.clear();
+        ordered.clear();
+    }
+
+    /// Bytes of memory that it has.
+    pub fn bytes_kept(&self) -> usize {
+        let Self { bytes, starts, transactions, ordered } = self;
+        bytes.capacity()
+            + starts.capacity() * size_of::<usize>()
+            + transactions.capacity() * size_of::<TransactionAt>()
+            + ordered.capacity() * size_of::<(u32, usize)>()
+    }
+
     /// Adds a transaction; whether all of it can be read.
     pub fn add(&mut self, transaction: &Transaction<'_>, writer: u32) -> bool {
-        let first = self.writes.len();
-        for write in transaction.writes() {
-            let Some(Write { table, removed, key, value }) = write else { return false };
-            let (key_bytes, value_bytes) = (key.len(), value.len());
-            let start = self.bytes.len();
-            self.writes.push(WriteAt { table, removed, start, key_bytes, value_bytes });
-            self.bytes.extend_from_slice(key);
-            self.bytes.extend_from_slice(value);
+        let first = self.starts.len();
+        let mut start = self.bytes.len();
+        self.bytes.extend_from_slice(transaction.bytes());
+        while start < self.bytes.len() {
+            let Some((_, next)) = write_at(&self.bytes, start) else { return false };
+            debug_assert!(start < next && next <= self.bytes.len(), "a write has a head");
+            self.starts.push(start);
+            start = next;
         }
-        let (order, writes) = (transaction.order, first..self.writes.len());
+        let (order, writes) = (transaction.order, first..self.starts.len());
         self.transactions.push(TransactionAt { order, writer, writes });
         true
     }
@@ -53,9 +66,8 @@ impl Gathered {
 pub struct EpochChanges {
     /// Before the first of them all.
     begins: Position,
-    bytes: Vec<u8>,
-    /// In order, each with the place of its transaction among those of the epoch.
-    writes: Vec<(u32, WriteAt)>,
+    /// Its writes, `ordered`: each with the place of its transaction among those of the epoch, and where it begins.
+    gathered: Gathered,
     /// The first that the reader has not been given before.
     first: usize,
 }
@@ -72,23 +84,31 @@ pub struct WriteOf<'a> {
 }
 
 impl EpochChanges {
-    pub(super) fn new(begins: Position, gathered: Gathered, first: u64) -> Self {
-        let Gathered { bytes, writes, mut transactions } = gathered;
+    pub(super) fn new(begins: Position, mut gathered: Gathered, first: u64) -> Self {
+        let Gathered { starts, transactions, ordered, .. } = &mut gathered;
         // A stable sort: transactions of one writer with equal orders stay as its file has them, in every reading.
         transactions.sort_by_key(|it| (it.order, it.writer));
-        let numbered = (0..).zip(transactions);
-        let writes: Vec<(u32, WriteAt)> = numbered
-            .flat_map(|(number, it)| it.writes.map(move |at| (number, at)))
-            .map(|(number, at)| (number, writes[at]))
-            .collect();
-        let first = usize::try_from(first).unwrap_or(usize::MAX).min(writes.len());
-        Self { begins: Position { index: 0, ..begins }, bytes, writes, first }
+        ordered.reserve_exact(starts.len());
+        for (number, transaction) in (0..).zip(transactions) {
+            let writes = &starts[transaction.writes.clone()];
+            ordered.extend(writes.iter().map(|&start| (number, start)));
+        }
+        debug_assert!(ordered.len() == starts.len(), "each write is in one transaction");
+        let first = usize::try_from(first).unwrap_or(usize::MAX).min(ordered.len());
+        Self { begins: Position { index: 0, ..begins }, gathered, first }
+    }
+
+    /// The room that it takes, for another epoch.
+    pub(super) fn into_room(self) -> Gathered {
+        let mut room = self.gathered;
+        room.clear();
+        room
     }
 
     /// The places of the changes that a reader has not been given before.
     #[must_use]
     pub fn places(&self) -> Range<usize> {
-        self.first..self.writes.len()
+        self.first..self.gathered.ordered.len()
     }
 
     /// The change at a place.
@@ -97,11 +117,10 @@ impl EpochChanges {
     /// When there is none.
     #[must_use]
     pub fn at(&self, place: usize) -> WriteOf<'_> {
-        let (transaction, at) = self.writes[place];
-        let (key, value) =
-            self.bytes[at.start..at.start + at.key_bytes + at.value_bytes].split_at(at.key_bytes);
-        let write = Write { table: at.table, removed: at.removed, key, value };
-        let next = self.writes.get(place + 1).map(|(transaction, _)| *transaction);
+        let Gathered { bytes, ordered, .. } = &self.gathered;
+        let (transaction, start) = ordered[place];
+        let (write, _) = write_at(bytes, start).expect("it was read when it was gathered");
+        let next = ordered.get(place + 1).map(|(transaction, _)| *transaction);
         WriteOf { write, transaction, is_last: next != Some(transaction) }
     }
 
@@ -109,7 +128,7 @@ impl EpochChanges {
     /// one is needed to go on.
     #[must_use]
     pub fn position_after(&self, place: usize) -> Position {
-        if place + 1 >= self.writes.len() {
+        if place + 1 >= self.gathered.ordered.len() {
             return Position { epoch: self.begins.epoch + 1, ..self.begins };
         }
         Position { index: place as u64 + 1, ..self.begins }

@@ -23,6 +23,9 @@ use epoch::Gathered;
 use lane::{Lane, Read};
 use std::collections::BTreeMap;
 
+/// The most memory that is kept for another epoch.
+const ROOM_MAX: usize = 16 << 20;
+
 /// Reads changes from a position on. Cheap to make; it opens files as it goes.
 #[derive(Debug)]
 pub struct ChangeReader<M> {
@@ -32,6 +35,8 @@ pub struct ChangeReader<M> {
     lanes: Vec<Lane<M>>,
     /// Epochs that have been read in part.
     gathered: BTreeMap<u64, Gathered>,
+    /// Room for another epoch, of one that was given and looked at.
+    room: Gathered,
     /// The logs as they were known last.
     known: Option<Readable>,
 }
@@ -40,7 +45,16 @@ impl<M: Machine> ChangeReader<M> {
     /// A reader of the changes after `position`.
     #[must_use]
     pub fn new(position: Position) -> Self {
-        Self { position, lanes: Vec::new(), gathered: BTreeMap::new(), known: None }
+        let (gathered, room) = (BTreeMap::new(), Gathered::default());
+        Self { position, lanes: Vec::new(), gathered, room, known: None }
+    }
+
+    /// Takes the memory of an epoch that was looked at, for one that is read next.
+    pub fn reuse(&mut self, epoch: EpochChanges) {
+        self.room = epoch.into_room();
+        if self.room.bytes_kept() > ROOM_MAX {
+            self.room = Gathered::default();
+        }
     }
 
     /// The next epoch with changes; `None`: nothing more is durable yet. `look` tells what can be read now.
@@ -138,9 +152,10 @@ impl<M: Machine> ChangeReader<M> {
         let Some(known) = &self.known else { return Ok(false) };
         let behind = self.lanes.iter_mut().filter(|lane| !lane.is_at_end());
         let Some(lane) = behind.min_by_key(|lane| lane.through()) else { return Ok(false) };
-        let (from, gathered) = (self.position.epoch, &mut self.gathered);
+        let (from, gathered, room) = (self.position.epoch, &mut self.gathered, &mut self.room);
         let read = lane.read(disk, known, from, |transaction, writer| {
-            let epoch = gathered.entry(transaction.epoch).or_default();
+            let epoch = gathered.entry(transaction.epoch);
+            let epoch = epoch.or_insert_with(|| core::mem::take(room));
             epoch.add(&transaction, writer)
         });
         match read {
