@@ -73,6 +73,8 @@ pub(crate) struct Select {
     pub order: Vec<Order>,
     /// The rows come in the order that is asked for.
     pub is_sorted: bool,
+    /// A query is run for each row before rows are grouped.
+    pub has_subquery: bool,
 }
 
 /// Which of equal rows are left out.
@@ -171,6 +173,17 @@ pub(crate) struct Access {
     pub path: Path,
     pub reverse: bool,
     pub for_update: bool,
+}
+
+impl Access {
+    /// Whether its rows are those of a range of an index, or all.
+    pub fn is_range(&self) -> bool {
+        match &self.path {
+            Path::Point(_) | Path::Points(_) => false,
+            Path::Range(_) => true,
+            Path::Full => self.table.is_ordered,
+        }
+    }
 }
 
 /// Tables are equal that have one number.

@@ -7,7 +7,7 @@ use crate::expr::{compare, padded};
 use crate::numeric::Numeric;
 use crate::types::Type;
 use chiliad_api::{Column as LayoutColumn, TableLayout, TableSpec};
-use chiliad_row::key::Source;
+use chiliad_row::key::{KeyPart as _, Source};
 use chiliad_row::{
     BadValue, ColumnType, Head, RowFormat, Value, read_key, split, with_version, write_key,
 };
@@ -139,7 +139,7 @@ impl Table {
             return Ok(key);
         }
         if let Some(number) = hidden {
-            chiliad_row::key::KeyPart::write(&number.cast_unsigned(), &mut key);
+            number.cast_unsigned().write(&mut key);
             return Ok(key);
         }
         for &at in &self.key {
@@ -262,6 +262,17 @@ fn bare(column_type: &ColumnType) -> &ColumnType {
 /// Appends a value as a part of a key; `false`: the type has no such value.
 fn append_key(column: &Column, datum: &Datum<'_>, out: &mut Vec<u8>) -> Result<bool> {
     let column_type = &column.column_type;
+    // Most keys are whole numbers, which need no cell between.
+    match (column_type, datum) {
+        (ColumnType::Signed(32), Datum::Int(value)) => {
+            return Ok(i32::try_from(*value).map(|value| value.write(out)).is_ok());
+        }
+        (ColumnType::Signed(64), Datum::Int(value)) => {
+            value.write(out);
+            return Ok(true);
+        }
+        _ => {}
+    }
     let trimmed = match datum {
         Datum::Text(text) => Datum::text(stored(column, text)),
         datum => datum.borrowed(),

@@ -224,7 +224,11 @@ impl EventLoop {
             if let Some(result) = slot.job.take() {
                 connection.job_done(result);
             }
-            let after = connection.serve();
+            let mut after = connection.serve();
+            let token = Token(FIRST_CONNECTION + at);
+            if connection.watch(self.poll.borrow().registry(), token).is_err() {
+                after = After::Over;
+            }
             slot.id.set(connection.id());
             (after, self.await_commit(at, &mut connection))
         };
@@ -453,8 +457,13 @@ impl Idle for EventLoop {
             // Commits of one round share a write to the disk.
             self.hurry();
             let begun = Instant::now();
-            while !self.has_work() && begun.elapsed() < SPIN {
+            loop {
                 self.look(Some(Duration::ZERO));
+                if self.has_work() || begun.elapsed() >= SPIN {
+                    break;
+                }
+                // Where the core is wanted by a client, that is what brings something to do.
+                std::thread::yield_now();
             }
         }
         if !self.has_work() {

@@ -37,7 +37,7 @@ impl Dialog {
         if self.tx.state() == State::Block {
             self.warn("25001", "there is already a transaction in progress");
         } else {
-            self.tx.begin_block(self.statement_time, self.settings.begins_read_only());
+            self.tx.begin_block(self.statement_time, self.settings.begins_read_only);
             let isolation = self.settings.get("default_transaction_isolation");
             let isolation = modes.isolation.or(isolation).unwrap_or("serializable").to_owned();
             self.settings.set("transaction_isolation", Some(&isolation), true)?;

@@ -10,6 +10,7 @@ mod environment;
 mod extended;
 mod input;
 mod login;
+mod names;
 mod output;
 mod query;
 mod run;
@@ -90,6 +91,14 @@ impl Session {
 
     /// Runs messages, as many as there are and as its turn allows.
     pub fn run(&mut self, input: &mut Input) -> Turn {
+        let turn = self.run_messages(input);
+        if let Phase::Open(dialog) = &mut self.phase {
+            dialog.has_paused();
+        }
+        turn
+    }
+
+    fn run_messages(&mut self, input: &mut Input) -> Turn {
         for _ in 0..MESSAGES_AT_ONCE {
             if self.output().unsent() > self.server.limits.unsent_bytes_max || self.waits() {
                 return Turn::Waits;

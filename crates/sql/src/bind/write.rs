@@ -398,6 +398,7 @@ impl Binder<'_> {
             distinct: Distinct::No,
             order: Vec::new(),
             is_sorted: true,
+            has_subquery: false,
         };
         Ok((scope, select, table))
     }
