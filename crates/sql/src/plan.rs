@@ -226,6 +226,8 @@ pub(crate) struct Insert {
     pub source: Query,
     /// For each column of the table, in its order, its value over a row of `source`.
     pub values: Vec<Expr>,
+    /// The sequence that numbers the rows of a table without a primary key.
+    pub numbers: Option<String>,
     pub conflict: Conflict,
     /// Over the row's columns.
     pub returning: Option<Vec<Expr>>,

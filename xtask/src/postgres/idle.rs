@@ -1,6 +1,6 @@
 //! Thousands of connections that say nothing, and some among them that do.
 
-use super::cases::{Case, Side};
+use super::cases::{Case, SELECT, Side};
 use super::pgbench;
 use super::servers::{Kind, Servers};
 use crate::compare::median;
@@ -17,8 +17,8 @@ pub fn run(servers: &mut Servers<'_>, rounds: u32, seconds: u32) -> Result<(), S
     let kind = Kind::ours("silo", "sync");
     let server = servers.get(&kind)?;
     let side = || Side { label: String::new(), kind: kind.clone(), options: "" };
-    let flags = &["-S", "-M", "prepared"];
-    let case = Case { name: "idle", clients: BUSY, flags, sides: vec![side()] };
+    let (flags, script) = (&["-M", "prepared"], Some(SELECT));
+    let case = Case { name: "idle", clients: BUSY, flags, script, sides: vec![side()] };
     let run = || pgbench::run(server, &case, &side(), seconds).map(|sample| sample.rate);
     // What busy connections have used the server has by now.
     run()?;

@@ -22,7 +22,7 @@ use std::process::Command;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// Only cases in whose name this word is: select, simple, update, sync, tpcb, init, count, idle
+    /// Only cases in whose name this word is: select, simple, update, sync, tpcb, call, init, count, idle
     #[arg(long, value_name = "WORD", default_value = "")]
     only: String,
     /// How often each server runs each case
@@ -43,9 +43,9 @@ pub struct Arguments {
     /// Our command, already built; by default the release build of this tree
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
-    /// The example `constant` of the server, already built; by default it is built
-    #[arg(long, value_name = "PATH")]
-    floor: Option<PathBuf>,
+    /// The directory of the server's examples, already built; by default they are built
+    #[arg(long, value_name = "DIR")]
+    examples: Option<PathBuf>,
 }
 
 impl Arguments {
@@ -72,15 +72,15 @@ pub fn run(arguments: &Arguments, root: &Path) -> Result<(), String> {
         return Ok(());
     };
     let binary = compare::binary(arguments.binary.as_deref(), root)?;
-    let floor = match &arguments.floor {
-        Some(floor) => floor.clone(),
-        None => build_floor(root, &binary)?,
+    let examples = match &arguments.examples {
+        Some(examples) => examples.clone(),
+        None => build_examples(root, &binary)?,
     };
     let schemes = match &*arguments.schemes {
         "all" => compare::schemes(&binary)?,
         names => names.split(',').filter(|it| !it.is_empty()).map(String::from).collect(),
     };
-    let place = Place::new(installed, binary, floor, arguments.scale)?;
+    let place = Place::new(installed, binary, examples, arguments.scale)?;
     let mut servers = Servers::new(&place);
     for case in cases::all(&schemes).iter().filter(|case| arguments.is_meant(case.name)) {
         run_case(case, arguments, &mut servers)?;
@@ -111,13 +111,13 @@ fn run_case(case: &Case, arguments: &Arguments, servers: &mut Servers<'_>) -> Re
     Ok(())
 }
 
-/// Builds the example beside the command, and says where it lies.
-fn build_floor(root: &Path, binary: &Path) -> Result<PathBuf, String> {
+/// Builds the examples beside the command, and says where they lie.
+fn build_examples(root: &Path, binary: &Path) -> Result<PathBuf, String> {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--release", "--package", "chiliad-server", "--example", "constant"]);
+    cargo.args(["build", "--release", "--package", "chiliad-server", "--examples"]);
     let built = cargo.current_dir(root).status();
     if !built.map_err(|error| format!("cargo build: {error}"))?.success() {
-        return Err("the release build of the example `constant` failed".into());
+        return Err("the release build of the server's examples failed".into());
     }
-    Ok(binary.with_file_name("examples").join("constant"))
+    Ok(binary.with_file_name("examples"))
 }

@@ -28,6 +28,9 @@ pub fn run(server: &Server, case: &Case, side: &Side, seconds: u32) -> Result<Sa
     command.env("PGOPTIONS", side.options).arg("-n").args(case.flags);
     command.args(["-s", &server.scale.to_string(), "-T", &seconds.to_string()]);
     command.args(["-c", &case.clients.to_string(), "-j", &case.clients.min(2).to_string()]);
+    if let Some(script) = case.script {
+        command.arg("-f").arg(server.file("script.sql", script)?);
+    }
     command.arg("postgres");
     let (before, client_before) = (server.cpu(), cpu::of_children());
     let said = output(&mut command)?.0;

@@ -23,6 +23,8 @@ pub enum Kind {
     Postgres,
     /// Answers every statement with a constant.
     Floor,
+    /// Has the transaction of TPC-B as a procedure, and its own tables.
+    Call,
     Ours {
         scheme: String,
         durability: &'static str,
@@ -54,7 +56,7 @@ pub struct Place {
     directory: PathBuf,
     postgres: PathBuf,
     binary: PathBuf,
-    floor: PathBuf,
+    examples: PathBuf,
     scale: u32,
 }
 
@@ -66,13 +68,13 @@ impl Place {
     pub fn new(
         postgres: PathBuf,
         binary: PathBuf,
-        floor: PathBuf,
+        examples: PathBuf,
         scale: u32,
     ) -> Result<Self, String> {
         let name = format!("chiliad-postgres-{}", std::process::id());
         let directory = std::env::temp_dir().join(name);
         make(&directory)?;
-        Ok(Self { directory, postgres, binary, floor, scale })
+        Ok(Self { directory, postgres, binary, examples, scale })
     }
 }
 
@@ -106,7 +108,7 @@ impl<'p> Servers<'p> {
     pub fn get(&mut self, kind: &Kind) -> Result<&Server, String> {
         if !self.started.contains_key(kind) {
             let server = start(self.place, kind, self.started.len())?;
-            if *kind != Kind::Floor {
+            if !matches!(kind, Kind::Floor | Kind::Call) {
                 server.load()?;
             }
             self.started.insert(kind.clone(), server);
@@ -138,6 +140,17 @@ impl Server {
         let mut command = Command::new(program);
         command.arg("-h").arg(&self.directory).args(["-p", "5432", "-U", "postgres"]);
         command
+    }
+
+    /// A file of this text for its clients.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn file(&self, name: &str, text: &str) -> Result<PathBuf, String> {
+        let path = self.directory.join(name);
+        let written = std::fs::write(&path, text);
+        written.map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(path)
     }
 
     /// Loads the tables of pgbench, in place of those that are there.
@@ -183,8 +196,13 @@ fn start(place: &Place, kind: &Kind, number: usize) -> Result<Server, String> {
     let mut command = match kind {
         Kind::Postgres => postgres(place, &directory)?,
         Kind::Floor => {
-            let mut command = Command::new(&place.floor);
+            let mut command = Command::new(place.examples.join("constant"));
             command.arg(&directory);
+            command
+        }
+        Kind::Call => {
+            let mut command = Command::new(place.examples.join("tpcb_call"));
+            command.arg(&directory).arg(directory.join("data")).arg(place.scale.to_string());
             command
         }
         Kind::Ours { scheme, durability } => {

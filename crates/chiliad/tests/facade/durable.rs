@@ -91,7 +91,10 @@ fn what_only_read_waits_for_what_it_saw_and_no_longer() {
     let durable = |pending: Pending<u64>| pending.is_durable().unwrap();
     let get = |key: u64| durable(db.submit(|tx| Ok(tx.get(&rows, &key)?.unwrap_or(0))).unwrap());
     let scan = |keys: std::ops::Range<u64>| {
-        durable(db.submit(|tx| tx.scan(&rows, keys.clone()).values().map(|it| it.len() as u64)).unwrap())
+        durable(
+            db.submit(|tx| tx.scan(&rows, keys.clone()).values().map(|it| it.len() as u64))
+                .unwrap(),
+        )
     };
     assert!(get(3) && get(1_000) && scan(0..100));
     assert!(!durable(db.submit(|tx| tx.put(&rows, &3, &7).map(|()| 0)).unwrap()));
