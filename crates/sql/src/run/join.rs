@@ -32,6 +32,7 @@ pub(super) fn rows(
         && source.start == 0
         && source.width == access.table.columns.len()
         && !select.has_subquery
+        && cx.may_borrow_rows()
     {
         return borrowed_rows(access, source, wanted, cx, each);
     }
@@ -192,12 +193,18 @@ impl Join<'_, '_> {
             }
             SourceKind::Query(query) => {
                 let before: Vec<OwnedDatum> = row.get(..source.start).unwrap_or_default().to_vec();
-                run_query(query, &before, self.cx, &mut |found| {
-                    for (at, datum) in found.iter().enumerate() {
-                        row[source.start + at] = datum.borrowed().into_owned();
-                    }
-                    on_row(row)
-                })
+                let mut run = || {
+                    run_query(query, &before, self.cx, &mut |found| {
+                        for (at, datum) in found.iter().enumerate() {
+                            row[source.start + at] = datum.borrowed().into_owned();
+                        }
+                        on_row(row)
+                    })
+                };
+                match self.select.sources.len() > 1 || self.select.has_subquery {
+                    true => self.cx.feed(run),
+                    false => run(),
+                }
             }
             SourceKind::Series(bounds) => {
                 let mut numbers = Vec::new();
