@@ -4,6 +4,7 @@
 //! - `deep`: what needs more than stable Rust, skipped with a printed line where it is missing;
 //! - `fuzz`: damaged files and directories, guided by coverage;
 //! - `compare`: our command and a peer's, in turn;
+//! - `postgres`: our server and PostgreSQL, in turn, by pgbench;
 //! - `instructions`: instructions per transaction, before and after a change;
 //! - `package`: the crates that an application gets with the library, packed as a registry takes them;
 //! - `platforms`: the library by the oldest compiler and for the other platform that are promised;
@@ -15,6 +16,7 @@ mod fuzz;
 mod instructions;
 mod interleaving;
 mod nightly;
+mod postgres;
 mod publish;
 mod tidy;
 
@@ -39,6 +41,8 @@ enum Task {
     Fuzz(fuzz::Arguments),
     /// Run our benchmark and a peer's in turn and print the ratio
     Compare(compare::Arguments),
+    /// Run pgbench on our server and on PostgreSQL in turn and print rates, ratios and processor time
+    Postgres(postgres::Arguments),
     /// Count the instructions of a transaction, beside those of another build if told
     Instructions(instructions::Arguments),
     /// Pack the crates that an application gets with the library, as a registry takes them
@@ -61,6 +65,7 @@ fn main() -> ExitCode {
         Task::Deep(arguments) => deep::run(&arguments, &root()),
         Task::Fuzz(arguments) => fuzz::run(&arguments, &root()),
         Task::Compare(arguments) => compare::run(&arguments, &root()),
+        Task::Postgres(arguments) => postgres::run(&arguments, &root()),
         Task::Instructions(arguments) => instructions::run(&arguments, &root()),
         Task::Package(arguments) => publish::package(&arguments, &root()),
         Task::Platforms => publish::platforms(&root()),

@@ -21,6 +21,9 @@ use core::mem;
 pub struct Committed {
     /// Its commit epoch.
     pub epoch: u64,
+    /// The epoch with which all that it has read and written is durable: its commit epoch where it wrote, and else the
+    /// newest one of what it has read, as far as the engine knows it, at most the commit epoch.
+    pub seen_epoch: u64,
     /// Its place among the versions of each record that it wrote.
     pub order: u64,
     /// Whether it wrote anything.

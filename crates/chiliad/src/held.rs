@@ -7,7 +7,7 @@ use crate::{Error, Result};
 /// How a transaction ended, not to be told before an epoch is durable.
 pub(crate) struct Held<T, E> {
     pub result: core::result::Result<T, E>,
-    /// Of a commit its commit epoch.
+    /// Of a commit the one with which all that it has read and written is durable.
     pub epoch: u64,
     /// Whether the transaction has changed anything.
     pub wrote: bool,

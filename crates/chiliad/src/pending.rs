@@ -50,7 +50,8 @@ impl<T> Pending<T> {
         Self { value: Some(value), epoch, wrote, acks }
     }
 
-    /// The commit epoch of the transaction: it is durable when its epoch is.
+    /// The epoch with which all that the transaction has written *and read* is durable: its commit epoch where it wrote.
+    /// What only read waits for the newest row that it saw, which may be long durable.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch

@@ -96,25 +96,40 @@ impl Sequence {
             return Ok(number);
         }
         // The lock is not held meanwhile: a peer on this thread may come here while the transaction waits.
-        let mut block = self.reserve()?;
-        let number = block.start;
-        block.start += 1;
-        lock(shard).push(block);
-        Ok(number)
+        let block = self.database.run(|tx| self.reserve(tx))?;
+        Ok(begin(shard, block))
+    }
+
+    /// As [`Sequence::next`], for the key of a row that the caller inserts in a transaction that commits after this call: it
+    /// does not wait until the numbers that it reserves are durable, since they are before the row is. Do not tell anybody
+    /// the number before that.
+    ///
+    /// # Errors
+    /// As for [`Sequence::next`].
+    pub fn next_key(&self) -> Result<u64> {
+        let shard = self.shard();
+        if let Some(number) = draw(&mut lock(shard)) {
+            return Ok(number);
+        }
+        let mut block = 0..0;
+        // Whoever waits for the row waits for this, too.
+        _ = self.database.submit(|tx| {
+            block = self.reserve(tx)?;
+            Ok(())
+        })?;
+        Ok(begin(shard, block))
     }
 
     /// Takes a block of numbers that nobody else gets.
-    fn reserve(&self) -> Result<Range<u64>> {
-        self.database.run(|tx| {
-            let next = tx.fetch_for_update(&self.next, &())?;
-            let start = next.map_or(1, |next| next.value);
-            let Some(end) = start.checked_add(BLOCK) else {
-                let message = format!("sequence {}: no numbers are left after {start}", self.name);
-                return Err(Error::InvalidOption(message));
-            };
-            tx.put(&self.next, &(), &end)?;
-            Ok(start..end)
-        })
+    fn reserve(&self, tx: &mut Transaction<'_>) -> Result<Range<u64>> {
+        let next = tx.fetch_for_update(&self.next, &())?;
+        let start = next.map_or(1, |next| next.value);
+        let Some(end) = start.checked_add(BLOCK) else {
+            let message = format!("sequence {}: no numbers are left after {start}", self.name);
+            return Err(Error::InvalidOption(message));
+        };
+        tx.put(&self.next, &(), &end)?;
+        Ok(start..end)
     }
 
     /// Where the calling thread keeps its numbers. Threads may share one.
@@ -122,6 +137,14 @@ impl Sequence {
         // A thread that is ending has no number any more.
         &self.left[THREAD.try_with(|number| *number).unwrap_or(0) % SHARDS]
     }
+}
+
+/// Gives out the first number of a block, and keeps the others.
+fn begin(shard: &Mutex<Vec<Range<u64>>>, mut block: Range<u64>) -> u64 {
+    let number = block.start;
+    block.start += 1;
+    lock(shard).push(block);
+    number
 }
 
 /// A number of the first block that has one.

@@ -78,7 +78,7 @@ impl<'w> Transaction<'w> {
     pub fn submit(self) -> Result<Pending<()>> {
         let acks = self.rules.acks.clone();
         let committed = self.commit_now()?;
-        Ok(Pending::new((), committed.epoch, committed.wrote, acks))
+        Ok(Pending::new((), committed.seen_epoch, committed.wrote, acks))
     }
 
     pub(crate) fn commit_now(self) -> Result<Committed> {

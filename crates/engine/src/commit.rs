@@ -76,6 +76,10 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         debug_assert!(self.writes.is_empty(), "all that was to be installed is");
         debug_assert!(self.heap.is_pinned(), "the pin lasts as long as the latches");
+        let seen_epoch = match wrote || self.attempt.went_by {
+            true => point.epoch,
+            false => self.scheme.seen_epoch(point).min(point.epoch),
+        };
         // Release: conflicting transactions may go on.
         self.scheme.release(&mut context!(self));
         M::leave_section();
@@ -84,7 +88,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.tally.committed += 1;
         self.attempt.state = State::Idle;
         // What follows until the next begin is the scheme's too: collecting, reclaiming.
-        Ok(Committed { epoch: point.epoch, order: point.order, wrote })
+        Ok(Committed { epoch: point.epoch, seen_epoch, order: point.order, wrote })
     }
 
     /// Asserts the invariants of every write set that is about to be prepared.

@@ -308,6 +308,12 @@ pub trait Scheme<M: Machine>: Sized + 'static {
         let _ = record;
     }
 
+    /// The newest commit epoch of what a transaction has read that is prepared at this point and has written nothing: when
+    /// that is durable, so is everything that it saw. By default its own, which is none before.
+    fn seen_epoch(&self, point: CommitPoint) -> u64 {
+        point.epoch
+    }
+
     /// All writes are installed: closes the commit window and releases what the transaction holds.
     fn release(&mut self, cx: &mut Context<'_, M, Self>);
 

@@ -83,6 +83,8 @@ pub(crate) struct Attempt {
     pub in_past: bool,
     /// It is a load, which may write to read-only tables.
     pub loads: bool,
+    /// It has read without its scheme.
+    pub went_by: bool,
     /// The reclaim epoch at begin: see [`Core::commit`].
     pub begun_in: u64,
     /// Times that the scheme has waited in the middle of an operation, and so the pin has changed.
@@ -198,6 +200,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 read_only: false,
                 in_past: false,
                 loads: false,
+                went_by: false,
                 begun_in: 0,
                 waits: 0,
                 dirty: 0,
@@ -250,6 +253,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let attempt = &mut self.attempt;
         attempt.read_only = intent.read_only || intent.snapshot || self.inner.options.read_only;
         attempt.in_past = intent.snapshot && self.snapshots;
+        attempt.went_by = false;
         attempt.loads = false;
         attempt.sequence = attempt.sequence.wrapping_add(1);
         attempt.begun_in = self.heap.epoch();

@@ -140,8 +140,10 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// past that a snapshot reads may be one before it was loaded. Asked before the index is: what is
     /// missing there may be loaded until the seal.
     #[inline]
-    pub(crate) fn goes_by(&self, table: &Table<M>) -> bool {
-        table.is_sealed() && !self.attempt.in_past
+    pub(crate) fn goes_by(&mut self, table: &Table<M>) -> bool {
+        let goes_by = table.is_sealed() && !self.attempt.in_past;
+        self.attempt.went_by |= goes_by;
+        goes_by
     }
 
     /// Reads a record that the index led to, or the transaction's own write of it. Pinned.

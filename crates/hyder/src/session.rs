@@ -147,7 +147,7 @@ impl<M: Machine> HyderSession<M> {
         self.recorder = self.attempt.recorder.take().or(self.recorder.take());
         self.count(|tally| tally.committed += 1);
         M::ended(true);
-        Committed { epoch: label, order: label, wrote }
+        Committed { epoch: label, seen_epoch: label, order: label, wrote }
     }
 
     /// Appends the intention in hand and waits for its verdict.

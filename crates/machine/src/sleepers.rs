@@ -21,12 +21,20 @@ pub(crate) struct GroupBell {
     woken: Mutex<Vec<u32>>,
     /// Wakes the thread, which may be asleep since none of its fibers can run.
     waker: Waker,
+    /// The thread, by [`here`].
+    thread: usize,
+}
+
+/// A number of the calling thread that no other living one has.
+fn here() -> usize {
+    thread_local!(static PLACE: u8 = const { 0 });
+    PLACE.with(|place| core::ptr::from_ref(place).addr())
 }
 
 impl GroupBell {
-    /// The bell of a thread that `waker` wakes.
+    /// The bell of the calling thread, which `waker` wakes.
     pub(crate) fn new(waker: Waker) -> Self {
-        Self { rung: AtomicBool::new(false), woken: Mutex::default(), waker }
+        Self { rung: AtomicBool::new(false), woken: Mutex::default(), waker, thread: here() }
     }
 
     /// Wakes the calling thread where it sleeps in [`thread::park`].
@@ -91,7 +99,10 @@ impl FiberBell {
         }
         // Release pairs with the acquire in `hush`.
         self.group.rung.store(true, Ordering::Release);
-        self.group.waker.wake_by_ref();
+        // The group's own thread is awake: it looks at the bell before it sleeps.
+        if self.group.thread != here() {
+            self.group.waker.wake_by_ref();
+        }
     }
 }
 
@@ -130,5 +141,38 @@ pub(crate) fn wake(worker: WorkerId) {
         Some(Some(Sleeper::Thread(thread))) => thread.unpark(),
         Some(Some(Sleeper::Fiber(bell))) => bell.ring(),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+
+    /// Counts its calls.
+    struct Calls(AtomicUsize);
+
+    impl Wake for Calls {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_thread_does_not_wake_itself() {
+        let calls = Arc::new(Calls(AtomicUsize::new(0)));
+        let group = Arc::new(GroupBell::new(Waker::from(Arc::clone(&calls))));
+        let (worker, bell) = enter_fiber(&group, 3);
+        let woken = || {
+            let mut woken = Vec::new();
+            group.hush(&mut woken);
+            assert!(bell.take_permit());
+            (woken, calls.0.load(Ordering::Relaxed))
+        };
+        wake(worker);
+        assert_eq!(woken(), (vec![3], 0));
+        std::thread::spawn(move || wake(worker)).join().unwrap();
+        assert_eq!(woken(), (vec![3], 1));
+        leave(worker);
     }
 }

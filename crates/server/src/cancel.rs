@@ -24,17 +24,35 @@ struct Entry {
 
 /// The statement that a session is running, for others to cancel.
 #[derive(Default)]
-pub(crate) struct Running(Mutex<Option<Cancel>>);
+pub(crate) struct Running(Mutex<Statement>);
+
+#[derive(Default)]
+struct Statement {
+    runs: bool,
+    /// Of this statement or, where none runs, of the last one.
+    cancel: Option<Cancel>,
+}
 
 impl Running {
-    /// A statement begins: it ends when the handle is told.
-    pub fn begin(&self, cancel: &Cancel) {
-        *lock(&self.0) = Some(cancel.clone());
+    /// A statement begins: it ends when the handle is told, which is another one than the last only where `is_new`.
+    pub fn begin(&self, cancel: &Cancel, is_new: bool) {
+        let mut statement = lock(&self.0);
+        statement.runs = true;
+        if is_new || statement.cancel.is_none() {
+            statement.cancel = Some(cancel.clone());
+        }
     }
 
     /// It has ended.
     pub fn end(&self) {
-        *lock(&self.0) = None;
+        lock(&self.0).runs = false;
+    }
+
+    fn cancel(&self) {
+        let statement = lock(&self.0);
+        if let Some(cancel) = statement.cancel.as_ref().filter(|_| statement.runs) {
+            cancel.cancel();
+        }
     }
 }
 
@@ -78,9 +96,7 @@ impl Sessions {
         if key != entry.key.to_be_bytes() {
             return;
         }
-        if let Some(cancel) = &*lock(&entry.running.0) {
-            cancel.cancel();
-        }
+        entry.running.cancel();
     }
 }
 
@@ -104,7 +120,7 @@ mod tests {
         let place = sessions.enter(1).unwrap();
         assert!(sessions.enter(1).is_none());
         let cancel = Cancel::new();
-        place.running.begin(&cancel);
+        place.running.begin(&cancel, true);
         sessions.cancel(place.id, &(!place.key).to_be_bytes());
         sessions.cancel(place.id + 1, &place.key.to_be_bytes());
         sessions.cancel(place.id, &[]);

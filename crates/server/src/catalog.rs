@@ -9,7 +9,7 @@ use chiliad::{Database, Error, Sequence};
 use chiliad_sql::{CatalogView, SqlError, TableDetails, TableInput};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 
 /// The table of what SQL says of tables. No statement sees it.
 pub(crate) const DETAILS: &str = "chiliad sql details";
@@ -21,7 +21,7 @@ pub(crate) struct Catalog {
     version: AtomicU64,
     /// Held while it is read anew.
     renewing: Mutex<()>,
-    sequences: Mutex<HashMap<String, Sequence>>,
+    sequences: RwLock<HashMap<String, Arc<Sequence>>>,
     details: TableId,
 }
 
@@ -43,7 +43,7 @@ impl Catalog {
             view: RwLock::default(),
             version: AtomicU64::new(0),
             renewing: Mutex::default(),
-            sequences: Mutex::default(),
+            sequences: RwLock::default(),
             details,
         };
         catalog.renew()?;
@@ -134,28 +134,40 @@ impl Catalog {
     /// # Errors
     /// 42P01 where there is none of this name.
     pub fn next_value(&self, name: &str) -> Result<i64, SqlError> {
-        let known = lock(&self.sequences).get(name).cloned();
-        let sequence = match known {
-            Some(sequence) => sequence,
-            None => {
-                if self.database.table_raw(name).is_err() {
-                    let message = format!("relation \"{name}\" does not exist");
-                    return Err(SqlError::undefined_table(message));
-                }
-                let sequence = self.database.sequence(name)?;
-                lock(&self.sequences).insert(name.into(), sequence.clone());
-                sequence
-            }
-        };
-        let number = sequence.next()?;
-        i64::try_from(number)
-            .map_err(|_| SqlError::numeric_out_of_range(format!("nextval: {number}")))
+        number(self.sequence(name)?.next()?)
+    }
+
+    /// As [`Catalog::next_value`], for the key of a row that is inserted next.
+    pub fn next_row_number(&self, name: &str) -> Result<i64, SqlError> {
+        number(self.sequence(name)?.next_key()?)
+    }
+
+    fn sequence(&self, name: &str) -> Result<Arc<Sequence>, SqlError> {
+        let known = self.sequences.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sequence) = known.get(name) {
+            return Ok(Arc::clone(sequence));
+        }
+        drop(known);
+        if self.database.table_raw(name).is_err() {
+            return Err(SqlError::undefined_table(format!("relation \"{name}\" does not exist")));
+        }
+        let sequence = Arc::new(self.database.sequence(name)?);
+        self.sequences_mut().insert(name.into(), Arc::clone(&sequence));
+        Ok(sequence)
+    }
+
+    fn sequences_mut(&self) -> RwLockWriteGuard<'_, HashMap<String, Arc<Sequence>>> {
+        self.sequences.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A sequence has gone, or is another one.
     pub(crate) fn forget_sequence(&self, name: &str) {
-        lock(&self.sequences).remove(name);
+        self.sequences_mut().remove(name);
     }
+}
+
+fn number(number: u64) -> Result<i64, SqlError> {
+    i64::try_from(number).map_err(|_| SqlError::numeric_out_of_range(format!("nextval: {number}")))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -32,6 +32,8 @@ pub(crate) struct Shared {
     pub durable: bool,
     /// Transactions of the database's scheme wait for each other.
     pub waits: bool,
+    /// Every statement is answered with a constant.
+    pub constant: bool,
     draining: AtomicBool,
 }
 
@@ -85,6 +87,7 @@ pub(crate) struct Choices {
     pub procedures: HashMap<String, Procedure>,
     pub limits: Limits,
     pub tls: Option<Arc<rustls::ServerConfig>>,
+    pub constant: bool,
 }
 
 impl Shared {
@@ -92,7 +95,7 @@ impl Shared {
         let options = catalog.database().options();
         let durable = options.durability == chiliad::Durability::Sync;
         let waits = options.scheme != chiliad::Scheme::default();
-        let Choices { users, procedures, limits, tls } = choices;
+        let Choices { users, procedures, limits, tls, constant } = choices;
         Self {
             plans: Plans::default(),
             sessions: Arc::default(),
@@ -106,6 +109,7 @@ impl Shared {
             tls,
             durable,
             waits,
+            constant,
         }
     }
 

@@ -32,6 +32,7 @@ pub struct Server {
     users: Users,
     procedures: HashMap<String, Procedure>,
     tls: Option<(Vec<u8>, Vec<u8>)>,
+    constant: bool,
 }
 
 /// Why a server has not started. Nothing listens then.
@@ -78,6 +79,7 @@ impl Server {
             users: Users::new(),
             procedures: HashMap::new(),
             tls: None,
+            constant: false,
         }
     }
 
@@ -117,6 +119,12 @@ impl Server {
         self
     }
 
+    /// Answers every statement with one row of one number, whatever it says, and never looks at the database: for
+    /// measurements of what sockets and messages cost by themselves.
+    pub fn answer_constants(self) -> Self {
+        Self { constant: true, ..self }
+    }
+
     /// Has `CALL name(..)` run `body`, as one transaction, which is run again where it is refused.
     pub fn procedure(
         mut self,
@@ -145,7 +153,8 @@ impl Server {
         let catalog = Catalog::new(self.database.clone()).map_err(StartError::Database)?;
         let (jobs, work) = Jobs::new();
         let (users, procedures, limits) = (self.users, self.procedures, self.limits);
-        let shared = Shared::new(catalog, Choices { users, procedures, limits, tls }, jobs);
+        let choices = Choices { users, procedures, limits, tls, constant: self.constant };
+        let shared = Shared::new(catalog, choices, jobs);
         let shared = Arc::new(shared);
         let listeners = listen(&self.addresses, &self.directories)?;
         let addresses = listeners.iter().filter_map(Listener::address).collect();

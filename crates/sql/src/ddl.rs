@@ -431,6 +431,10 @@ pub struct Rewrite {
     before: Arc<Table>,
     after: CatalogView,
     name: String,
+    /// For each column of the new table its place in the old one; `None`: one of them is not there.
+    places: Option<Vec<usize>>,
+    /// All columns of the old table.
+    needed: Vec<bool>,
 }
 
 impl Rewrite {
@@ -440,7 +444,11 @@ impl Rewrite {
         let name = spec.name.clone();
         let details = Some(details);
         let table = TableInput { details, ..TableInput::new(TableId(0), spec) };
-        Self { before: Arc::clone(before), after: CatalogView::new(0, [table]), name }
+        let after = CatalogView::new(0, [table]);
+        let columns = after.table(&name).into_iter().flat_map(|table| &table.columns);
+        let places = columns.map(|column| before.place_of(&column.name)).collect();
+        let needed = vec![true; before.columns.len()];
+        Self { before: Arc::clone(before), after, name, places, needed }
     }
 
     /// The key and the row, as bytes, that a row becomes.
@@ -455,22 +463,18 @@ impl Rewrite {
         let missing = || SqlError::internal("a table without its columns");
         let after = self.after.table(&self.name).ok_or_else(missing)?;
         let body = self.before.body(row)?;
-        let needed = vec![true; self.before.columns.len()];
-        let mut found = Vec::new();
-        self.before.decode(key, &body, &needed, &mut found)?;
-        let value = |column: &crate::catalog::Column| {
-            let at = self.before.place_of(&column.name)?;
-            found.get(at).map(crate::Datum::borrowed)
-        };
-        let values = after.columns.iter().map(value).collect::<Option<Vec<_>>>();
-        let values = values.ok_or_else(missing)?;
+        let mut found = Vec::with_capacity(self.needed.len());
+        self.before.decode(key, &body, &self.needed, &mut found)?;
+        let places = self.places.as_deref().ok_or_else(missing)?;
+        let value = |at: &usize| found.get(*at).map_or(crate::Datum::Null, crate::Datum::borrowed);
+        let values: Vec<_> = places.iter().map(value).collect();
         for (column, value) in after.columns.iter().zip(&values) {
             if value.is_null() && matches!(column.place, Place::Key(_)) {
                 let message = format!("column \"{}\" contains null values", column.name);
                 return Err(SqlError::not_null_violation(message));
             }
         }
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(row.len());
         after.encode(&values, &mut bytes)?;
         Ok((after.key_of(&values, None)?, bytes))
     }

@@ -25,6 +25,14 @@ pub trait Environment {
         Err(SqlError::undefined_table(format!("relation \"{sequence}\" does not exist")))
     }
 
+    /// As [`Environment::next_value`], for a row that the transaction inserts: the number need not be durable before that.
+    ///
+    /// # Errors
+    /// As for [`Environment::next_value`].
+    fn next_row_number(&mut self, sequence: &str) -> Result<i64> {
+        self.next_value(sequence)
+    }
+
     /// The value of a run-time parameter, for `current_setting`.
     fn setting(&self, name: &str) -> Option<String> {
         let _ = name;

@@ -73,6 +73,8 @@ pub(crate) struct Select {
     pub order: Vec<Order>,
     /// The rows come in the order that is asked for.
     pub is_sorted: bool,
+    /// A query is run for each row before rows are grouped.
+    pub has_subquery: bool,
 }
 
 /// Which of equal rows are left out.
@@ -173,6 +175,17 @@ pub(crate) struct Access {
     pub for_update: bool,
 }
 
+impl Access {
+    /// Whether its rows are those of a range of an index, or all.
+    pub fn is_range(&self) -> bool {
+        match &self.path {
+            Path::Point(_) | Path::Points(_) => false,
+            Path::Range(_) => true,
+            Path::Full => self.table.is_ordered,
+        }
+    }
+}
+
 /// Tables are equal that have one number.
 impl PartialEq for Access {
     fn eq(&self, other: &Self) -> bool {
@@ -213,6 +226,8 @@ pub(crate) struct Insert {
     pub source: Query,
     /// For each column of the table, in its order, its value over a row of `source`.
     pub values: Vec<Expr>,
+    /// The sequence that numbers the rows of a table without a primary key.
+    pub numbers: Option<String>,
     pub conflict: Conflict,
     /// Over the row's columns.
     pub returning: Option<Vec<Expr>>,

@@ -1,5 +1,7 @@
 //! A statement whose names and types are resolved.
 
+use crate::codec::to_text;
+use crate::datum::Datum;
 use crate::plan::Plan;
 use crate::types::Type;
 
@@ -198,10 +200,20 @@ impl Prepared {
     /// The tag that tells the client of its success: `SELECT 5`, `INSERT 0 1`, `BEGIN`.
     #[must_use]
     pub fn tag(&self, rows: u64) -> String {
+        let mut tag = Vec::with_capacity(16);
+        self.write_tag(rows, &mut tag);
+        String::from_utf8_lossy(&tag).into_owned()
+    }
+
+    /// Appends [`Prepared::tag`].
+    pub fn write_tag(&self, rows: u64, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.tag.as_bytes());
         match self.tag {
-            "INSERT" => format!("INSERT 0 {rows}"),
-            "SELECT" | "UPDATE" | "DELETE" | "COPY" => format!("{} {rows}", self.tag),
-            tag => tag.to_owned(),
+            "INSERT" => out.extend_from_slice(b" 0 "),
+            "SELECT" | "UPDATE" | "DELETE" | "COPY" => out.push(b' '),
+            _ => return,
         }
+        let rows = Datum::Int(i64::try_from(rows).unwrap_or(i64::MAX));
+        to_text(Type::Int8, &rows, out);
     }
 }

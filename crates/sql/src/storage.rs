@@ -7,7 +7,7 @@ use crate::expr::{compare, padded};
 use crate::numeric::Numeric;
 use crate::types::Type;
 use chiliad_api::{Column as LayoutColumn, TableLayout, TableSpec};
-use chiliad_row::key::Source;
+use chiliad_row::key::{KeyPart as _, Source};
 use chiliad_row::{
     BadValue, ColumnType, Head, RowFormat, Value, read_key, split, with_version, write_key,
 };
@@ -139,7 +139,7 @@ impl Table {
             return Ok(key);
         }
         if let Some(number) = hidden {
-            chiliad_row::key::KeyPart::write(&number.cast_unsigned(), &mut key);
+            number.cast_unsigned().write(&mut key);
             return Ok(key);
         }
         for &at in &self.key {
@@ -154,19 +154,23 @@ impl Table {
     /// Puts the bytes of a row of these values in place of what `out` holds.
     pub(crate) fn encode(&self, row: &[Datum<'_>], out: &mut Vec<u8>) -> Result<()> {
         out.clear();
-        let mut cells: Vec<Option<Vec<u8>>> = vec![None; self.storage.format.columns()];
+        // All cells one after the other, and where each of them lies.
+        let mut bytes = Vec::with_capacity(128);
+        let mut cells = vec![None; self.storage.format.columns()];
         for (column, datum) in self.columns.iter().zip(row) {
             let Place::Row(place) = column.place else { continue };
-            cells[place] = encode_cell(column, datum)?;
+            let start = bytes.len();
+            cells[place] = encode_cell(column, datum, &mut bytes)?.then(|| (start, bytes.len()));
         }
+        let cells = cells.iter().map(|cell| cell.map(|(start, end)| &bytes[start..end]));
         match self.storage.form {
-            Form::Bytes => out.extend(cells.into_iter().flatten().flatten()),
+            Form::Bytes => out.extend_from_slice(&bytes),
             Form::Versioned(version) => {
                 with_version(version, out);
-                self.storage.format.write(cells.iter().map(Option::as_deref), out);
+                self.storage.format.write(cells, out);
             }
             Form::Unversioned { fixed, open } => {
-                self.storage.format.write(cells.iter().map(Option::as_deref), out);
+                self.storage.format.write(cells, out);
                 if open {
                     out.drain(fixed..fixed + Head::END_BYTES);
                 }
@@ -274,6 +278,17 @@ fn bare(column_type: &ColumnType) -> &ColumnType {
 /// Appends a value as a part of a key; `false`: the type has no such value.
 fn append_key(column: &Column, datum: &Datum<'_>, out: &mut Vec<u8>) -> Result<bool> {
     let column_type = &column.column_type;
+    // Most keys are whole numbers, which need no cell between.
+    match (column_type, datum) {
+        (ColumnType::Signed(32), Datum::Int(value)) => {
+            return Ok(i32::try_from(*value).map(|value| value.write(out)).is_ok());
+        }
+        (ColumnType::Signed(64), Datum::Int(value)) => {
+            value.write(out);
+            return Ok(true);
+        }
+        _ => {}
+    }
     let trimmed = match datum {
         Datum::Text(text) => Datum::text(stored(column, text)),
         datum => datum.borrowed(),
@@ -412,20 +427,29 @@ fn to_value(column_type: &ColumnType, datum: &Datum<'_>) -> Option<Value> {
     Some(value)
 }
 
-/// The bytes of a column of this value; `None`: it has none.
-pub(crate) fn encode_cell(column: &Column, datum: &Datum<'_>) -> Result<Option<Vec<u8>>> {
-    let of = column.column_type.of_cell();
-    Ok(match (of, datum) {
-        (_, Datum::Null) if column.is_nullable => None,
-        (ColumnType::String, Datum::Text(text)) => Some(stored(column, text).as_bytes().to_vec()),
-        (ColumnType::Blob, Datum::Bytes(bytes)) => Some(bytes.to_vec()),
-        (ColumnType::Signed(64), Datum::Int(value)) => Some(value.to_le_bytes().to_vec()),
+/// Appends the bytes of a column of this value; `false`: it has none.
+fn encode_cell(column: &Column, datum: &Datum<'_>, out: &mut Vec<u8>) -> Result<bool> {
+    match (column.column_type.of_cell(), datum) {
+        (_, Datum::Null) if column.is_nullable => return Ok(false),
+        (ColumnType::String, Datum::Text(text)) => {
+            out.extend_from_slice(stored(column, text).as_bytes());
+        }
+        (ColumnType::Blob, Datum::Bytes(bytes)) => out.extend_from_slice(bytes),
+        (ColumnType::Signed(64), Datum::Int(value)) => out.extend_from_slice(&value.to_le_bytes()),
+        (ColumnType::Signed(32), Datum::Int(value)) => {
+            let value = i32::try_from(*value).map_err(|_| unfit(column, datum))?;
+            out.extend_from_slice(&value.to_le_bytes());
+        }
         _ => {
             let value = to_value(&column.column_type, datum).ok_or_else(|| unfit(column, datum))?;
             let cell = value.encode_cell(&column.column_type);
-            cell.map_err(|_: BadValue| unfit(column, datum))?
+            match cell.map_err(|_: BadValue| unfit(column, datum))? {
+                Some(cell) => out.extend_from_slice(&cell),
+                None => return Ok(false),
+            }
         }
-    })
+    }
+    Ok(true)
 }
 
 /// A text without the blanks at its end that do not count.

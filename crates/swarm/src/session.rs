@@ -87,7 +87,7 @@ impl<M: Machine> Session<M> for SwarmSession<M> {
             self.end(committed.is_ok());
         }
         let order = self.base.committed();
-        committed.map(|wrote| Committed { epoch: 1, order, wrote })
+        committed.map(|wrote| Committed { epoch: 1, seen_epoch: 1, order, wrote })
     }
 
     fn rollback(&mut self) {

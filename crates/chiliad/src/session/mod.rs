@@ -285,7 +285,7 @@ impl Session {
         drop(inside);
         if let Ok(Ok(value)) = outcome {
             return match tx.commit_now() {
-                Ok(Committed { epoch, wrote, .. }) => {
+                Ok(Committed { seen_epoch: epoch, wrote, .. }) => {
                     Once::Over(Held { result: Ok(value), epoch, wrote, limit: plan.limit() })
                 }
                 Err(Error::Conflict(reason)) => Once::Aborted(Abort { reason, overtaken }),

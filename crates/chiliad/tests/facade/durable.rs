@@ -80,6 +80,36 @@ fn many_results_wait_for_the_disk_together() {
 }
 
 #[test]
+fn what_only_read_waits_for_what_it_saw_and_no_longer() {
+    let path = Scratch::new();
+    // No epoch ends by itself.
+    let hour = Duration::from_secs(3600);
+    let options = Options::default().durability(Durability::Epoch).epoch(hour);
+    let db = Database::open_with(&path, options).unwrap();
+    let rows = common::counters(&db, 100);
+    db.sync().unwrap();
+    let durable = |pending: Pending<u64>| pending.is_durable().unwrap();
+    let get = |key: u64| durable(db.submit(|tx| Ok(tx.get(&rows, &key)?.unwrap_or(0))).unwrap());
+    let scan = |keys: std::ops::Range<u64>| {
+        durable(
+            db.submit(|tx| tx.scan(&rows, keys.clone()).values().map(|it| it.len() as u64))
+                .unwrap(),
+        )
+    };
+    assert!(get(3) && get(1_000) && scan(0..100));
+    assert!(!durable(db.submit(|tx| tx.put(&rows, &3, &7).map(|()| 0)).unwrap()));
+    assert_eq!((get(3), get(4), scan(0..3), scan(0..4)), (false, true, true, false));
+    // A row that is gone is seen where it was, also when nothing of it is left there.
+    db.run(|tx| tx.remove(&rows, &50)).unwrap();
+    for _ in 0..1_000 {
+        assert_eq!((get(50), scan(50..51), scan(0..100)), (false, false, false));
+    }
+    assert_eq!((get(4), get(90)), (true, true));
+    db.sync().unwrap();
+    assert!(get(3) && get(50) && scan(0..100));
+}
+
+#[test]
 fn a_pending_result_is_a_future_of_no_runtime() {
     let path = Scratch::new();
     let options = Options::default().durability(Durability::Epoch);

@@ -77,7 +77,7 @@ impl<M: Machine> ToySession<M> {
         }
         self.recorder = recorder.or(self.recorder.take());
         M::ended(true);
-        Ok(Committed { epoch, order, wrote })
+        Ok(Committed { epoch, seen_epoch: epoch, order, wrote })
     }
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct Channel {
     pub readable: bool,
     /// The system may take more from us.
     pub writable: bool,
+    /// The poll tells when it does again.
+    tells_of_room: bool,
     /// The peer sends nothing more than what has come.
     pub hung_up: bool,
 }
@@ -37,13 +39,30 @@ pub(crate) enum Reading {
 
 impl Channel {
     pub fn new(stream: Stream) -> Self {
-        Self { stream, tls: None, readable: true, writable: true, hung_up: false }
+        Self {
+            stream,
+            tls: None,
+            readable: true,
+            writable: true,
+            tells_of_room: false,
+            hung_up: false,
+        }
     }
 
     pub fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
         self.readable = true;
         self.writable = true;
         self.stream.register(registry, token)
+    }
+
+    /// Has the poll tell of room to write while there is none, and at no other time.
+    pub fn watch_room(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        let tells = !self.writable;
+        if self.tells_of_room != tells {
+            self.stream.tell_of_room(registry, token, tells)?;
+            self.tells_of_room = tells;
+        }
+        Ok(())
     }
 
     pub fn deregister(&mut self, registry: &Registry) -> io::Result<()> {

@@ -44,6 +44,14 @@ impl Connection {
         self.channel.register(registry, token)
     }
 
+    /// After a turn: has the poll tell of what it waits for.
+    ///
+    /// # Errors
+    /// Those of the system, which then does not tell.
+    pub fn watch(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        self.channel.watch_room(registry, token)
+    }
+
     pub fn deregister(&mut self, registry: &Registry) {
         // The socket is closed next: should it be unknown, nothing is left to do.
         _ = self.channel.deregister(registry);

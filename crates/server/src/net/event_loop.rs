@@ -55,8 +55,10 @@ pub(crate) struct EventLoop {
     free: RefCell<Vec<usize>>,
     /// Connections that have something to do.
     ready: RefCell<VecDeque<usize>>,
-    /// Members with nothing to do.
-    resting: RefCell<Vec<WorkerId>>,
+    /// Members with nothing to do, by number and by whom to wake.
+    resting: RefCell<Vec<(usize, WorkerId)>>,
+    /// Which of all members are among them.
+    rests: Vec<Cell<bool>>,
     /// Members in a connection's turn.
     busy: Cell<usize>,
     /// A member looks at the sockets now and then, since others may wait awake.
@@ -112,6 +114,7 @@ impl EventLoop {
             free: RefCell::default(),
             ready: RefCell::default(),
             resting: RefCell::default(),
+            rests: vec![Cell::new(false); MEMBERS_MAX],
             busy: Cell::new(0),
             looks: Cell::new(false),
             gated: RefCell::default(),
@@ -153,7 +156,7 @@ impl EventLoop {
         let event_loop = Rc::new(self);
         let gives_way = Rc::clone(&event_loop);
         turns::set(Some(Rc::new(move || gives_way.give_way())));
-        let served = interleave_idle(MEMBERS_MAX, &*event_loop, |_| event_loop.member());
+        let served = interleave_idle(MEMBERS_MAX, &*event_loop, |number| event_loop.member(number));
         turns::set(None);
         served.map(|_| ())
     }
@@ -172,12 +175,12 @@ impl EventLoop {
         Interleaved::yield_now();
     }
 
-    fn member(&self) {
+    fn member(&self, number: usize) {
         while !self.over.get() {
             let next = self.ready.borrow_mut().pop_front();
             match next {
                 Some(at) => self.serve(at),
-                None => self.rest(),
+                None => self.rest(number),
             }
         }
         // The next one sees it, too.
@@ -185,11 +188,12 @@ impl EventLoop {
     }
 
     /// Waits until there is something to do.
-    fn rest(&self) {
+    fn rest(&self, number: usize) {
         if MEMBERS_MAX == 1 {
             return self.sleep(None);
         }
-        self.resting.borrow_mut().push(Interleaved::worker());
+        self.rests[number].set(true);
+        self.resting.borrow_mut().push((number, Interleaved::worker()));
         if self.busy.get() == 0 || self.looks.replace(true) {
             Interleaved::park();
         } else {
@@ -198,12 +202,15 @@ impl EventLoop {
             self.looks.set(false);
             self.look(Some(Duration::ZERO));
         }
-        let me = Interleaved::worker();
-        self.resting.borrow_mut().retain(|it| *it != me);
+        // Nobody has called it: its time has come.
+        if self.rests[number].take() {
+            self.resting.borrow_mut().retain(|it| it.0 != number);
+        }
     }
 
     fn wake_member(&self) {
-        if let Some(member) = self.resting.borrow_mut().pop() {
+        if let Some((number, member)) = self.resting.borrow_mut().pop() {
+            self.rests[number].set(false);
             Interleaved::unpark(member);
         }
     }
@@ -224,7 +231,11 @@ impl EventLoop {
             if let Some(result) = slot.job.take() {
                 connection.job_done(result);
             }
-            let after = connection.serve();
+            let mut after = connection.serve();
+            let token = Token(FIRST_CONNECTION + at);
+            if connection.watch(self.poll.borrow().registry(), token).is_err() {
+                after = After::Over;
+            }
             slot.id.set(connection.id());
             (after, self.await_commit(at, &mut connection))
         };
@@ -453,8 +464,13 @@ impl Idle for EventLoop {
             // Commits of one round share a write to the disk.
             self.hurry();
             let begun = Instant::now();
-            while !self.has_work() && begun.elapsed() < SPIN {
+            loop {
                 self.look(Some(Duration::ZERO));
+                if self.has_work() || begun.elapsed() >= SPIN {
+                    break;
+                }
+                // Where the core is wanted by a client, that is what brings something to do.
+                std::thread::yield_now();
             }
         }
         if !self.has_work() {

@@ -35,11 +35,29 @@ impl Write for Stream {
 }
 
 impl Stream {
+    /// Has the poll tell when there is something to read.
     pub fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
-        let interests = Interest::READABLE | Interest::WRITABLE;
         match self {
-            Self::Tcp(stream) => stream.register(registry, token, interests),
-            Self::Unix(stream) => stream.register(registry, token, interests),
+            Self::Tcp(stream) => stream.register(registry, token, Interest::READABLE),
+            Self::Unix(stream) => stream.register(registry, token, Interest::READABLE),
+        }
+    }
+
+    /// Has the poll tell when there is room to write, too, or no longer: a Unix socket has new room whenever its peer
+    /// reads, and to be told each time wakes a thread for nothing.
+    pub fn tell_of_room(
+        &mut self,
+        registry: &Registry,
+        token: Token,
+        tells: bool,
+    ) -> io::Result<()> {
+        let interests = match tells {
+            true => Interest::READABLE | Interest::WRITABLE,
+            false => Interest::READABLE,
+        };
+        match self {
+            Self::Tcp(stream) => stream.reregister(registry, token, interests),
+            Self::Unix(stream) => stream.reregister(registry, token, interests),
         }
     }
 

@@ -37,10 +37,13 @@ impl Dialog {
         if self.tx.state() == State::Block {
             self.warn("25001", "there is already a transaction in progress");
         } else {
-            self.tx.begin_block(self.statement_time, self.settings.begins_read_only());
+            self.tx.begin_block(self.statement_time, self.settings.begins_read_only);
             let isolation = self.settings.get("default_transaction_isolation");
             let isolation = modes.isolation.or(isolation).unwrap_or("serializable").to_owned();
-            self.settings.set("transaction_isolation", Some(&isolation), true)?;
+            // Most say nothing new, and have nothing to take back at their end.
+            if self.settings.get("transaction_isolation") != Some(&isolation) {
+                self.settings.set("transaction_isolation", Some(&isolation), true)?;
+            }
         }
         self.set_modes_of_block(modes)
     }

@@ -2,6 +2,7 @@
 
 use super::copy_in::CopyIn;
 use super::extended::{Portal, Prepared};
+use super::names::Names;
 use super::output::{Mark, Output};
 use super::query::Query;
 use super::settings::Settings;
@@ -11,7 +12,6 @@ use crate::shared::Shared;
 use crate::wire::{Message, Severity, Writer};
 use chiliad::Cancel;
 use chiliad_sql::SqlError;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -24,8 +24,8 @@ pub(super) struct Dialog {
     pub settings: Settings,
     pub output: Output,
     pub tx: Tx,
-    pub statements: HashMap<String, Prepared>,
-    pub portals: HashMap<String, Portal>,
+    pub statements: Names<Prepared>,
+    pub portals: Names<Portal>,
     /// The rest of a string of statements.
     pub query: Option<Query>,
     pub copy: Option<CopyIn>,
@@ -36,8 +36,10 @@ pub(super) struct Dialog {
     pub attempt: Attempt,
     pub cancel: Cancel,
     pub statement_time: i64,
-    /// Since when nothing was asked.
+    /// Since when nothing was asked; not kept while messages are run.
     pub idle_since: Instant,
+    /// A message was run since.
+    asked: bool,
 }
 
 /// What may be run again: everything since the output was at `mark`.
@@ -89,8 +91,8 @@ impl Dialog {
             settings,
             output,
             tx: Tx::default(),
-            statements: HashMap::new(),
-            portals: HashMap::new(),
+            statements: Names::default(),
+            portals: Names::default(),
             query: None,
             copy: None,
             skips_to_sync: false,
@@ -99,12 +101,13 @@ impl Dialog {
             cancel: Cancel::new(),
             statement_time: 0,
             idle_since: Instant::now(),
+            asked: false,
         }
     }
 
     /// Does what a message says.
     pub fn step(&mut self, message: Message<'_>) -> Step {
-        self.idle_since = Instant::now();
+        self.asked = true;
         if self.copy.is_some() {
             return self.copy_step(message);
         }
@@ -136,6 +139,13 @@ impl Dialog {
         match done {
             Ok(()) => Step::Next,
             Err(error) => self.fail_extended(error),
+        }
+    }
+
+    /// All that has come was run: from now on it is idle.
+    pub fn has_paused(&mut self) {
+        if std::mem::take(&mut self.asked) {
+            self.idle_since = Instant::now();
         }
     }
 

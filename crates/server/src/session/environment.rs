@@ -35,6 +35,10 @@ impl chiliad_sql::Environment for Environment<'_> {
         self.catalog.next_value(sequence)
     }
 
+    fn next_row_number(&mut self, sequence: &str) -> Result<i64> {
+        self.catalog.next_row_number(sequence)
+    }
+
     fn setting(&self, name: &str) -> Option<String> {
         self.settings.get(&name.to_lowercase()).map(String::from)
     }

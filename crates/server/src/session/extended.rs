@@ -3,22 +3,27 @@
 use super::dialog::{Dialog, Step};
 use super::run::{Formats, Ran};
 use super::transaction::State;
+use crate::catalog::Catalog;
 use crate::plans::Plan;
 use crate::wire::{Bind, Description, Target, Writer};
 use chiliad_sql::{OwnedDatum, SqlError, Type, codec};
 use std::sync::Arc;
 
+/// A plan as a session has it. Its handles are counted here and not in the plan, which sessions of all threads share: their
+/// cores would contend for the count.
+pub(super) type OwnPlan = Arc<Arc<Plan>>;
+
 /// A prepared statement; without a plan: of a text without a statement.
 #[derive(Clone)]
 pub(super) struct Prepared {
-    pub plan: Option<Arc<Plan>>,
+    pub plan: Option<OwnPlan>,
 }
 
 /// A statement with its parameters.
 pub(super) struct Portal {
-    pub plan: Option<Arc<Plan>>,
+    pub plan: Option<OwnPlan>,
     pub values: Vec<OwnedDatum>,
-    pub formats: Arc<Formats>,
+    pub formats: Formats,
     pub progress: Progress,
 }
 
@@ -57,8 +62,8 @@ impl Dialog {
         let plan = self.server.plans.get(&self.server.catalog, text, &declared);
         let ends = |plan: &Option<Arc<Plan>>| plan.as_ref().is_none_or(|it| it.ends_transaction());
         self.refuse_if_failed(|| plan.as_ref().is_ok_and(ends))?;
-        let plan = plan?;
-        self.statements.insert(name.into(), Prepared { plan });
+        let plan = plan?.map(Arc::new);
+        self.statements.insert(name, Prepared { plan });
         if !name.is_empty() {
             self.attempt.made.push(name.into());
         }
@@ -70,12 +75,13 @@ impl Dialog {
         let statement = self.statements.get_mut(bind.statement);
         let statement = statement.ok_or_else(|| no_statement(bind.statement))?;
         if let Some(plan) = &mut statement.plan {
-            *plan = plan.renewed(&self.server.catalog)?;
+            renew(plan, &self.server.catalog)?;
         }
         let plan = statement.plan.clone();
         self.refuse_if_failed(|| plan.as_ref().is_none_or(|plan| plan.ends_transaction()))?;
-        let values = values(plan.as_deref(), bind)?;
-        let formats = Arc::new(Formats::of_bind(plan.as_deref(), &bind.result_formats)?);
+        let known = plan.as_deref().map(Arc::as_ref);
+        let values = values(known, bind)?;
+        let formats = Formats::of_bind(known, &bind.result_formats)?;
         if !bind.portal.is_empty() && self.portals.contains_key(bind.portal) {
             let message = format!("cursor \"{}\" already exists", bind.portal);
             return Err(SqlError::new("42P03", message));
@@ -85,7 +91,7 @@ impl Dialog {
             return Err(SqlError::program_limit(message));
         }
         let portal = Portal { plan, values, formats, progress: Progress::New };
-        self.portals.insert(bind.portal.into(), portal);
+        self.portals.insert(bind.portal, portal);
         self.output.empty(b'2');
         Ok(())
     }
@@ -95,15 +101,15 @@ impl Dialog {
             Target::Statement(name) => {
                 let statement = self.statements.get_mut(name).ok_or_else(|| no_statement(name))?;
                 if let Some(plan) = &mut statement.plan {
-                    *plan = plan.renewed(&self.server.catalog)?;
+                    renew(plan, &self.server.catalog)?;
                 }
                 let types = statement.plan.as_ref().map_or(&[][..], |it| it.prepared.parameters());
                 self.output.parameter_description(types);
-                (statement.plan.clone(), Arc::new(Formats::Text))
+                (statement.plan.clone(), Formats::Text)
             }
             Target::Portal(name) => {
                 let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
-                (portal.plan.clone(), Arc::clone(&portal.formats))
+                (portal.plan.clone(), portal.formats.clone())
             }
         };
         match plan.filter(|plan| plan.prepared.returns_rows()) {
@@ -142,24 +148,25 @@ impl Dialog {
 
     fn execute_portal(&mut self, name: &str, rows_max: i32) -> Result<Ran, SqlError> {
         let portal = self.portals.get_mut(name).ok_or_else(|| no_portal(name))?;
-        let Some(plan) = portal.plan.clone() else {
+        let Some(mut plan) = portal.plan.clone() else {
             self.output.empty(b'I');
             return Ok(Ran::Done);
         };
         if !matches!(portal.progress, Progress::New) {
             return self.next_rows(name, rows_max);
         }
-        let plan = plan.renewed(&self.server.catalog)?;
+        renew(&mut plan, &self.server.catalog)?;
         portal.progress = Progress::Over;
         let values = std::mem::take(&mut portal.values);
-        let formats = Arc::clone(&portal.formats);
+        let formats = portal.formats.clone();
         self.begin_statement();
         self.refuse_if_failed(|| plan.ends_transaction())?;
         if rows_max <= 0 || !plan.prepared.returns_rows() {
             return self.run(&plan, &values, &formats);
         }
         let mark = self.output.mark();
-        let tag = self.run_rows(&plan, &values, &formats)?;
+        let rows = self.run_rows(&plan, &values, &formats)?;
+        let tag = plan.prepared.tag(rows);
         let messages = self.output.split_off(mark);
         if let Some(portal) = self.portals.get_mut(name) {
             portal.progress = Progress::Rows { messages, next: 0, tag };
@@ -245,6 +252,14 @@ impl Dialog {
         self.skips_to_sync = true;
         Step::Next
     }
+}
+
+/// Has a plan hold for the newest version of the catalog.
+fn renew(plan: &mut OwnPlan, catalog: &Catalog) -> Result<(), SqlError> {
+    if !plan.is_current(catalog) {
+        *plan = Arc::new(plan.renewed(catalog)?);
+    }
+    Ok(())
 }
 
 /// The parameters of a statement.

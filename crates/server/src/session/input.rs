@@ -15,14 +15,7 @@ impl Input {
     /// Where more is read to, at the end.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         if self.restart > 0 {
-            if self.restart == self.bytes.len() {
-                self.bytes.clear();
-                if self.bytes.capacity() > KEPT_BYTES {
-                    self.bytes = Vec::new();
-                }
-            } else {
-                self.bytes.drain(..self.restart);
-            }
+            self.bytes.drain(..self.restart);
             self.next -= self.restart;
             self.restart = 0;
         }
@@ -42,6 +35,19 @@ impl Input {
     /// What was run is not run again.
     pub fn keep_nothing(&mut self) {
         self.restart = self.next;
+        self.forget();
+    }
+
+    /// Gives back the memory of an input that is used up: a client may say nothing for long.
+    fn forget(&mut self) {
+        if self.restart < self.bytes.len() {
+            return;
+        }
+        self.bytes.clear();
+        if self.bytes.capacity() > KEPT_BYTES {
+            self.bytes = Vec::new();
+        }
+        (self.restart, self.next) = (0, 0);
     }
 
     /// Bytes that are kept to be run again.

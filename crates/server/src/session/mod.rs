@@ -1,6 +1,7 @@
 //! A session: what a client is told for what it sends. No socket is known here, and no thread: a session may go on
 //! anywhere.
 
+mod constant;
 mod control;
 mod copy_in;
 mod copy_out;
@@ -9,6 +10,7 @@ mod environment;
 mod extended;
 mod input;
 mod login;
+mod names;
 mod output;
 mod query;
 mod run;
@@ -21,6 +23,7 @@ pub(crate) use input::Input;
 pub(crate) use login::Origin;
 pub(crate) use output::Output;
 
+use self::constant::Constant;
 use self::dialog::{Dialog, Step};
 use self::login::{Login, Said};
 use crate::jobs::JobResult;
@@ -43,6 +46,8 @@ pub(crate) struct Session {
 enum Phase {
     Login(Box<Login>),
     Open(Box<Dialog>),
+    /// Of a server that answers with constants.
+    Constant(Box<Constant>),
 }
 
 /// Why a session has stopped running messages.
@@ -71,6 +76,7 @@ impl Session {
         match &mut self.phase {
             Phase::Login(login) => &mut login.output,
             Phase::Open(dialog) => &mut dialog.output,
+            Phase::Constant(constant) => &mut constant.output,
         }
     }
 
@@ -79,11 +85,20 @@ impl Session {
         match &self.phase {
             Phase::Login(_) => None,
             Phase::Open(dialog) => Some(dialog.place.id),
+            Phase::Constant(constant) => Some(constant.place.id),
         }
     }
 
     /// Runs messages, as many as there are and as its turn allows.
     pub fn run(&mut self, input: &mut Input) -> Turn {
+        let turn = self.run_messages(input);
+        if let Phase::Open(dialog) = &mut self.phase {
+            dialog.has_paused();
+        }
+        turn
+    }
+
+    fn run_messages(&mut self, input: &mut Input) -> Turn {
         for _ in 0..MESSAGES_AT_ONCE {
             if self.output().unsent() > self.server.limits.unsent_bytes_max || self.waits() {
                 return Turn::Waits;
@@ -91,6 +106,7 @@ impl Session {
             let turn = match &mut self.phase {
                 Phase::Login(_) => self.run_login(input),
                 Phase::Open(dialog) => run_message(dialog, input),
+                Phase::Constant(constant) => run_constant(constant, &self.server, input),
             };
             match turn {
                 Ok(None) => {}
@@ -117,7 +133,12 @@ impl Session {
             Said::StartTls => Ok(Some(Turn::StartTls)),
             Said::Refused => Ok(Some(Turn::Ends)),
             Said::Open(dialog) => {
-                self.phase = Phase::Open(dialog);
+                self.phase = if self.server.constant {
+                    let Dialog { output, place, .. } = *dialog;
+                    Phase::Constant(Box::new(Constant::new(output, place)))
+                } else {
+                    Phase::Open(dialog)
+                };
                 Ok(None)
             }
         }
@@ -137,6 +158,10 @@ impl Session {
                 login.output.release();
             }
             Phase::Open(dialog) => _ = dialog.fatal(error),
+            Phase::Constant(constant) => {
+                constant.output.report(Severity::Fatal, error);
+                constant.output.release();
+            }
         }
     }
 
@@ -161,6 +186,7 @@ impl Session {
                 let over = now.duration_since(self.began) > self.server.limits.login_for;
                 over.then(|| SqlError::query_canceled("canceling authentication due to timeout"))
             }
+            Phase::Constant(_) => None,
             Phase::Open(dialog) => {
                 let most = dialog.settings.idle_in_transaction_timeout?;
                 let idle = now.duration_since(dialog.idle_since);
@@ -176,7 +202,7 @@ impl Session {
     /// Whether the server may end it now that it goes down: it is idle, or has had `waited` to become so.
     pub fn drains(&self, waited: Duration) -> bool {
         match &self.phase {
-            Phase::Login(_) => true,
+            Phase::Login(_) | Phase::Constant(_) => true,
             Phase::Open(dialog) => {
                 dialog.is_idle() || waited > self.server.limits.drain_for && !dialog.waits_for_job
             }
@@ -192,6 +218,20 @@ fn run_message(dialog: &mut Dialog, input: &mut Input) -> Result<Option<Turn>, B
     let step = dialog.step(message);
     input.advance(frame.length);
     Ok(after_step(dialog, input, step))
+}
+
+/// Answers the next message of a session that answers with constants.
+fn run_constant(
+    constant: &mut Constant,
+    server: &Shared,
+    input: &mut Input,
+) -> Result<Option<Turn>, BadMessage> {
+    let most = server.limits.message_bytes_max;
+    let Some(frame) = next_frame(input.unread(), most)? else { return Ok(Some(Turn::Idle)) };
+    let step = constant.step(&Message::parse(frame.kind, frame.body)?);
+    input.advance(frame.length);
+    input.keep_nothing();
+    Ok((step == Step::End).then_some(Turn::Ends))
 }
 
 fn after_step(dialog: &mut Dialog, input: &mut Input, step: Step) -> Option<Turn> {

@@ -12,13 +12,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// How the values of a result are written.
+#[derive(Clone)]
 pub(super) enum Formats {
     /// All as text.
     Text,
     /// All binary.
     Binary,
     /// Each column as told: whether it is binary.
-    Each(Vec<bool>),
+    Each(Arc<[bool]>),
 }
 
 /// What became of a statement.
@@ -51,7 +52,7 @@ impl Formats {
                         "bind message has {given} result formats but query has {columns} columns"
                     )));
                 }
-                Ok(Self::Each(each.to_vec()))
+                Ok(Self::Each(each.into()))
             }
         }
     }
@@ -97,10 +98,11 @@ pub(super) fn check_result(bytes: usize, bytes_max: usize) -> Result<(), SqlErro
 impl Dialog {
     /// A statement begins: from here on it can be cancelled.
     pub fn begin_statement(&mut self) {
-        if self.cancel.is_canceled() {
+        let is_new = self.cancel.is_canceled();
+        if is_new {
             self.cancel = chiliad::Cancel::new();
         }
-        self.place.running.begin(&self.cancel);
+        self.place.running.begin(&self.cancel, is_new);
         self.statement_time = now();
     }
 
@@ -127,8 +129,8 @@ impl Dialog {
                 if self.query.is_some() && plan.prepared.returns_rows() {
                     self.describe_rows(plan, formats);
                 }
-                let tag = self.run_rows(plan, values, formats)?;
-                self.output.complete(&tag);
+                let rows = self.run_rows(plan, values, formats)?;
+                self.output.complete_with(|out| plan.prepared.write_tag(rows, out));
                 Ok(Ran::Done)
             }
             Kind::Transaction(control) => self.control(control, plan).map(|()| Ran::Done),
@@ -139,13 +141,13 @@ impl Dialog {
         }
     }
 
-    /// Runs a statement that may return rows, writes them, and returns the tag of its success.
+    /// Runs a statement that may return rows, writes them, and returns the number for the tag of its success.
     pub fn run_rows(
         &mut self,
         plan: &Plan,
         values: &[Datum<'_>],
         formats: &Formats,
-    ) -> Result<String, SqlError> {
+    ) -> Result<u64, SqlError> {
         let prepared = &plan.prepared;
         if !matches!(prepared.kind(), Kind::Query { .. } | Kind::Write | Kind::Explain) {
             return self.run_utility_rows(plan, formats);
@@ -156,7 +158,7 @@ impl Dialog {
             let mut rows = Rows { output, columns, formats, bytes_max };
             execute(prepared, values, tx.raw(), environment, &mut rows)
         })?;
-        Ok(prepared.tag(done.rows))
+        Ok(done.rows)
     }
 
     /// Runs a part of the session's transaction, or of an implicit one that begins with it, in the environment and within
@@ -183,7 +185,7 @@ impl Dialog {
 
     /// The transaction of statements that are in none.
     pub fn begin_implicit(&mut self) {
-        self.tx.begin_implicit(self.statement_time, self.settings.begins_read_only());
+        self.tx.begin_implicit(self.statement_time, self.settings.begins_read_only);
     }
 
     /// How long a statement may take.

@@ -90,6 +90,8 @@ pub(crate) struct Settings {
     pub idle_in_transaction_timeout: Option<Duration>,
     /// Commits are answered when they are durable.
     pub durable: bool,
+    /// A transaction writes nothing unless it says otherwise.
+    pub begins_read_only: bool,
 }
 
 impl Settings {
@@ -103,6 +105,7 @@ impl Settings {
             lock_timeout: None,
             idle_in_transaction_timeout: None,
             durable,
+            begins_read_only: false,
         };
         if !durable {
             settings.defaults.insert("chiliad.durability".into(), "epoch".into());
@@ -125,11 +128,6 @@ impl Settings {
     pub fn get(&self, name: &str) -> Option<&str> {
         let given = self.values.get(name).or_else(|| self.defaults.get(name));
         given.map(String::as_str).or_else(|| find(name).map(|known| known.default))
-    }
-
-    /// Whether a transaction writes nothing unless it says otherwise.
-    pub fn begins_read_only(&self) -> bool {
-        self.get("default_transaction_read_only") == Some("on")
     }
 
     /// Names and values of all parameters.
@@ -203,6 +201,9 @@ impl Settings {
     /// The transaction has ended. Returns what clients are to be told.
     pub fn end_transaction(&mut self, committed: bool) -> Vec<(&'static str, String)> {
         let mut told = Vec::new();
+        if self.before.is_empty() {
+            return told;
+        }
         for (name, value, local) in std::mem::take(&mut self.before).into_iter().rev() {
             if committed && !local {
                 continue;
@@ -226,6 +227,7 @@ impl Settings {
             let value = if read_only { "on" } else { "off" };
             self.values.insert("default_transaction_read_only".into(), value.into());
         }
+        self.derive();
     }
 
     fn derive(&mut self) {
@@ -233,6 +235,7 @@ impl Settings {
         self.lock_timeout = self.time("lock_timeout");
         self.idle_in_transaction_timeout = self.time("idle_in_transaction_session_timeout");
         self.durable = self.get("chiliad.durability") != Some("epoch");
+        self.begins_read_only = self.get("default_transaction_read_only") == Some("on");
     }
 
     /// A time limit; zero: none.

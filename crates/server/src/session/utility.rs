@@ -12,13 +12,13 @@ impl Dialog {
         if matches!(plan.prepared.kind(), Kind::Show(_)) && self.query.is_some() {
             self.describe_rows(plan, formats);
         }
-        let tag = self.run_utility_rows(plan, formats)?;
-        self.output.complete(&tag);
+        let rows = self.run_utility_rows(plan, formats)?;
+        self.output.complete(&plan.prepared.tag(rows));
         Ok(())
     }
 
-    /// Runs it, and returns the tag of its success.
-    pub fn run_utility_rows(&mut self, plan: &Plan, formats: &Formats) -> Result<String, SqlError> {
+    /// Runs it, and returns the number for the tag of its success.
+    pub fn run_utility_rows(&mut self, plan: &Plan, formats: &Formats) -> Result<u64, SqlError> {
         match plan.prepared.kind() {
             Kind::Show(name) => self.show(name, formats)?,
             Kind::Set(set) if set.name == "session_characteristics" => {
@@ -37,7 +37,7 @@ impl Dialog {
                 return Err(SqlError::feature_not_supported(message));
             }
         }
-        Ok(plan.prepared.tag(1))
+        Ok(1)
     }
 
     fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<(), SqlError> {

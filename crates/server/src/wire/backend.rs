@@ -72,6 +72,14 @@ pub(crate) trait Writer {
         self.message(b'C', |out| put_text(out, tag));
     }
 
+    /// As [`Writer::complete`], with a tag that `tag` appends.
+    fn complete_with(&mut self, tag: impl FnOnce(&mut Vec<u8>)) {
+        self.message(b'C', |out| {
+            tag(out);
+            out.push(0);
+        });
+    }
+
     fn row_description<'a>(&mut self, columns: impl ExactSizeIterator<Item = Description<'a>>) {
         self.message(b'T', |out| {
             put_count(out, columns.len());
@@ -172,7 +180,10 @@ fn put_value(out: &mut Vec<u8>, datum: &Datum<'_>, of: Type, binary: bool) {
 
 /// A text with its zero byte; one within the text would end it early, and is left out.
 fn put_text(out: &mut Vec<u8>, text: &str) {
-    out.extend(text.bytes().filter(|byte| *byte != 0));
+    match text.as_bytes().contains(&0) {
+        false => out.extend_from_slice(text.as_bytes()),
+        true => out.extend(text.bytes().filter(|byte| *byte != 0)),
+    }
     out.push(0);
 }
 

@@ -56,6 +56,9 @@ impl Binder<'_> {
             } else {
                 source.on.extend(ready);
             }
+            let mut on = core::mem::take(&mut source.on);
+            on.retain(|condition| !is_implied(condition, &source));
+            source.on = on;
             if !select.sources.is_empty() && !dependent {
                 source.kept = Some(self.next_number());
             }
@@ -67,6 +70,20 @@ impl Binder<'_> {
         order_by_index(select, is_limited);
         mark_needed(select);
     }
+}
+
+/// Whether a condition holds for each row to which the path of its source leads: it is that a column of the whole key is
+/// equal to the value looked up. Of whole numbers alone, of which equal ones have one key and unequal ones two.
+fn is_implied(condition: &Expr, source: &Source) -> bool {
+    let SourceKind::Table(access) = &source.kind else { return false };
+    let Path::Point(values) = &access.path else { return false };
+    let Expr::Compare(Comparison::Equal, one, two) = condition else { return false };
+    access.table.key.iter().zip(values).any(|(&column, value)| {
+        let is_column = |it: &Expr| *it == Expr::Column(source.start + column);
+        let of = access.table.columns[column].sql_type;
+        matches!(of, Type::Int2 | Type::Int4 | Type::Int8)
+            && (is_column(one) && **two == *value || is_column(two) && **one == *value)
+    })
 }
 
 /// Whether an expression reads slots from `first` on.
@@ -343,10 +360,12 @@ fn goes_along(
     Some(direction.unwrap_or(false))
 }
 
-/// Finds out which columns are looked at.
+/// Finds out which columns are looked at, and whether queries are run for the rows.
 pub(super) fn mark_needed(select: &mut Select) {
     let mut read = vec![false; select.width];
+    let mut has_subquery = false;
     let mut each = |expr: &Expr| {
+        has_subquery |= matches!(expr, Expr::Subquery(_));
         if let Expr::Column(slot) = expr
             && let Some(read) = read.get_mut(*slot)
         {
@@ -368,7 +387,7 @@ pub(super) fn mark_needed(select: &mut Select) {
         }
         None => select.walk(&mut each),
     }
-    select.group = group;
+    (select.group, select.has_subquery) = (group, has_subquery);
     for source in &mut select.sources {
         if let SourceKind::Table(access) = &mut source.kind {
             for (at, needed) in access.needed.iter_mut().enumerate() {

@@ -88,6 +88,7 @@ impl Binder<'_> {
             distinct: crate::plan::Distinct::No,
             order: Vec::new(),
             is_sorted: true,
+            has_subquery: false,
         };
         let body = Body::Select(Box::new(select));
         BoundQuery { query: Query { body, limit: None, offset: None }, columns: inner.columns }

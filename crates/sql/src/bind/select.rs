@@ -82,6 +82,7 @@ impl Binder<'_> {
             distinct,
             order,
             is_sorted: false,
+            has_subquery: false,
         };
         self.plan_access(&mut bound, conditions, outer, is_limited);
         let body = Body::Select(Box::new(bound));

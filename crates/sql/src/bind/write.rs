@@ -11,6 +11,7 @@ use crate::plan::{
     Body, Change, Conflict, Distinct, Insert, Path, Query, Select, Source, SourceKind, Target,
 };
 use crate::prepared::OutputColumn;
+use crate::run::row_sequence;
 use crate::types::Type;
 use sqlparser::ast;
 use std::sync::Arc;
@@ -53,7 +54,8 @@ impl Binder<'_> {
         let returning = insert.returning.as_ref();
         let returning = returning.map(|it| self.output(it, &scope)).transpose()?;
         let (returning, columns) = parts(returning);
-        Ok((Insert { table, source, values, conflict, returning }, columns))
+        let numbers = table.hidden_key.then(|| row_sequence(&table.name));
+        Ok((Insert { table, source, values, numbers, conflict, returning }, columns))
     }
 
     /// The rows to be inserted, and the value of each column of the table over such a row.
@@ -398,6 +400,7 @@ impl Binder<'_> {
             distinct: Distinct::No,
             order: Vec::new(),
             is_sorted: true,
+            has_subquery: false,
         };
         Ok((scope, select, table))
     }

@@ -224,13 +224,22 @@ fn fit(datum: Datum<'_>, Cast { to, modifier, explicit, .. }: Cast) -> Result<Da
     }
 }
 
+/// Some blanks: a text gets them many at a time.
+const BLANKS: &str = "                                                                ";
+
 /// The text with blanks up to a length.
 pub(crate) fn padded(text: Cow<'_, str>, length: usize) -> Cow<'_, str> {
     let letters = if text.is_ascii() { text.len() } else { text.chars().count() };
     if letters >= length {
         return text;
     }
-    let mut text = text.into_owned();
-    text.extend(core::iter::repeat_n(' ', length - letters));
-    Cow::Owned(text)
+    let mut left = length - letters;
+    let mut padded = String::with_capacity(text.len() + left);
+    padded.push_str(&text);
+    while left > 0 {
+        let piece = left.min(BLANKS.len());
+        padded.push_str(&BLANKS[..piece]);
+        left -= piece;
+    }
+    Cow::Owned(padded)
 }

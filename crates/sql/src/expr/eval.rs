@@ -22,6 +22,8 @@ pub(crate) struct Context<'c> {
     pub environment: RefCell<&'c mut dyn Environment>,
     /// The rows of queries that depend on nothing around them, by their numbers.
     kept: RefCell<HashMap<usize, Kept>>,
+    /// Queries in progress whose rows go to what uses the transaction itself.
+    feeding: Cell<u32>,
     /// Rows gone through so far.
     rows: Cell<u32>,
     /// Bytes of memory that were kept so far.
@@ -47,6 +49,7 @@ impl<'c> Context<'c> {
             transaction: RefCell::new(transaction),
             environment: RefCell::new(environment),
             kept: RefCell::default(),
+            feeding: Cell::new(0),
             rows: Cell::new(0),
             memory: Cell::new(0),
             memory_max,
@@ -57,6 +60,19 @@ impl<'c> Context<'c> {
     /// Whether a planted bug is on: never where the machine does real work.
     pub fn fault(&self, fault: &'static Fault) -> bool {
         self.planted.is_some_and(|planted| planted(fault))
+    }
+
+    /// Runs a query each row of which goes to what uses the transaction itself, before the next row is read.
+    pub fn feed<T>(&self, query: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.feeding.set(self.feeding.get() + 1);
+        let done = query();
+        self.feeding.set(self.feeding.get() - 1);
+        done
+    }
+
+    /// Whether the transaction is free while a row of it is looked at: nobody who gets the row uses it.
+    pub fn may_borrow_rows(&self) -> bool {
+        self.feeding.get() == 0
     }
 
     /// A row more: now and then the environment is asked whether the statement goes on.

@@ -50,24 +50,33 @@ impl<'g, 'c> Groups<'g, 'c> {
     }
 
     pub fn add(&mut self, row: &[Datum<'_>]) -> Result<Flow> {
-        let mut values = Vec::with_capacity(self.group.keys.len());
-        for key in &self.group.keys {
-            values.push(value_of(key, row, self.cx)?);
-        }
-        let key = keys::of(&values);
-        let place = match self.places.get(&key) {
-            Some(place) => *place,
-            None => {
-                self.cx.keep(&values)?;
-                self.open(key, values)
-            }
-        };
+        let place = self.place(row)?;
         let (group, cx) = (self.group, self.cx);
         let Some((_, states)) = self.groups.get_mut(place) else { return Ok(Flow::More) };
         for (aggregate, state) in group.aggregates.iter().zip(states) {
             state.add(aggregate, row, cx)?;
         }
         Ok(Flow::More)
+    }
+
+    /// The place of a row's group.
+    fn place(&mut self, row: &[Datum<'_>]) -> Result<usize> {
+        if self.group.single && self.group.keys.is_empty() {
+            // The only one, which is open.
+            return Ok(0);
+        }
+        let mut values = Vec::with_capacity(self.group.keys.len());
+        for key in &self.group.keys {
+            values.push(value_of(key, row, self.cx)?);
+        }
+        let key = keys::of(&values);
+        match self.places.get(&key) {
+            Some(place) => Ok(*place),
+            None => {
+                self.cx.keep(&values)?;
+                Ok(self.open(key, values))
+            }
+        }
     }
 
     /// Gives the rows of the groups to `emit`.

@@ -61,11 +61,9 @@ impl Inserting<'_, '_> {
             row.push(value_of(value, source, self.cx)?);
         }
         table.check_nulls(&row)?;
-        let hidden = if table.hidden_key {
-            let sequence = row_sequence(&table.name);
-            Some(self.cx.environment.borrow_mut().next_value(&sequence)?)
-        } else {
-            None
+        let hidden = match &self.insert.numbers {
+            Some(numbers) => Some(self.cx.environment.borrow_mut().next_row_number(numbers)?),
+            None => None,
         };
         let key = table.key_of(&row, hidden)?;
         let taken_by = self.find_taken(&key, &row)?;

@@ -1,6 +1,6 @@
 //! The rows of all sources of a SELECT: for each row of the first one those of the second, and so on.
 
-use super::table::{handle_datum, handles};
+use super::table::{handle_datum, handles, visit};
 use super::{Flow, all_hold, run_query, value_of};
 use crate::datum::{Datum, OwnedDatum, owned};
 use crate::error::{Result, SqlError};
@@ -31,7 +31,8 @@ pub(super) fn rows(
         && outer.is_empty()
         && source.start == 0
         && source.width == access.table.columns.len()
-        && !has_subquery(select)
+        && !select.has_subquery
+        && cx.may_borrow_rows()
     {
         return borrowed_rows(access, source, wanted, cx, each);
     }
@@ -39,12 +40,6 @@ pub(super) fn rows(
     row.resize(select.width.max(row.len()), Datum::Null);
     let wanted = wanted.filter(|_| select.sources.len() == 1);
     Join { select, wanted, cx }.level(0, &mut row, each)
-}
-
-fn has_subquery(select: &Select) -> bool {
-    let mut found = false;
-    select.walk(&mut |it| found |= matches!(it, crate::expr::Expr::Subquery(_)));
-    found
 }
 
 /// The rows of one table, in the transaction's memory.
@@ -55,17 +50,45 @@ fn borrowed_rows(
     cx: &Context<'_>,
     each: &mut Each<'_>,
 ) -> Result<Flow> {
-    handles(access, &[], wanted, cx, &mut |handle| {
-        let tx = cx.transaction.borrow();
-        let (key, bytes) = (tx.row_key(handle)?, tx.bytes(handle)?);
+    let is_open = !source.on.is_empty() || !source.filter.is_empty();
+    if !is_open && !access.needed.contains(&true) {
+        let nulls = vec![Datum::Null; source.width];
+        return shown(access, wanted, cx, &mut |_, _| each(&nulls));
+    }
+    let mut spare = Vec::new();
+    shown(access, wanted, cx, &mut |key, bytes| {
         let body = access.table.body(bytes)?;
-        let mut row = Vec::with_capacity(source.width);
+        let mut row = emptied(core::mem::take(&mut spare));
         access.table.decode(key, &body, &access.needed, &mut row)?;
-        if all_hold(&source.on, &row, cx)? && all_hold(&source.filter, &row, cx)? {
-            return each(&row);
-        }
-        Ok(Flow::More)
+        let holds = all_hold(&source.on, &row, cx)? && all_hold(&source.filter, &row, cx)?;
+        let flow = if holds { each(&row)? } else { Flow::More };
+        spare = emptied(row);
+        Ok(flow)
     })
+}
+
+/// Calls `each` with the keys and bytes of the rows to which a path leads. None of them is kept where all are gone
+/// through: then `each` does not use the transaction.
+fn shown(
+    access: &Access,
+    wanted: Option<usize>,
+    cx: &Context<'_>,
+    each: &mut dyn FnMut(&[u8], &[u8]) -> Result<Flow>,
+) -> Result<Flow> {
+    match wanted {
+        None if !access.for_update && access.is_range() => visit(access, cx, each),
+        _ => handles(access, &[], wanted, cx, &mut |handle| {
+            let tx = cx.transaction.borrow();
+            each(tx.row_key(handle)?, tx.bytes(handle)?)
+        }),
+    }
+}
+
+/// The memory of a row that is over, for another one.
+fn emptied<'to>(mut row: Vec<Datum<'_>>) -> Vec<Datum<'to>> {
+    row.clear();
+    // The standard library collects into the memory that it has come from.
+    row.into_iter().map(Datum::into_owned).collect()
 }
 
 /// Puts the values of a row into its slots.
@@ -170,12 +193,18 @@ impl Join<'_, '_> {
             }
             SourceKind::Query(query) => {
                 let before: Vec<OwnedDatum> = row.get(..source.start).unwrap_or_default().to_vec();
-                run_query(query, &before, self.cx, &mut |found| {
-                    for (at, datum) in found.iter().enumerate() {
-                        row[source.start + at] = datum.borrowed().into_owned();
-                    }
-                    on_row(row)
-                })
+                let mut run = || {
+                    run_query(query, &before, self.cx, &mut |found| {
+                        for (at, datum) in found.iter().enumerate() {
+                            row[source.start + at] = datum.borrowed().into_owned();
+                        }
+                        on_row(row)
+                    })
+                };
+                match self.select.sources.len() > 1 || self.select.has_subquery {
+                    true => self.cx.feed(run),
+                    false => run(),
+                }
             }
             SourceKind::Series(bounds) => {
                 let mut numbers = Vec::new();

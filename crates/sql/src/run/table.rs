@@ -9,7 +9,7 @@ use crate::faults::{BOUND_LEFT_OUT, ORDER_TURNED};
 use crate::plan::{Access, Path, RangePath};
 use chiliad_api::{Get, Range, Row};
 use chiliad_row::key::prefix_end;
-use core::ops::Bound;
+use core::ops::{Bound, ControlFlow};
 
 /// Rows of the first piece of a range whose end may not be reached, and of the largest.
 const PIECE_MIN: usize = 64;
@@ -160,6 +160,46 @@ fn bounds(
 /// The end of all keys that begin so.
 pub(super) fn after(prefix: &[u8]) -> Bound<Vec<u8>> {
     prefix_end(prefix).map_or(Bound::Unbounded, Bound::Excluded)
+}
+
+/// Calls `each` with the keys and bytes of all rows of a range, or of all rows, and keeps none of them.
+pub(super) fn visit(
+    access: &Access,
+    cx: &Context<'_>,
+    each: &mut dyn FnMut(&[u8], &[u8]) -> Result<Flow>,
+) -> Result<Flow> {
+    let (index, (low, high)) = match &access.path {
+        Path::Range(range) => match bounds(access, range, &[], cx)? {
+            Some(bounds) => (range.index.map(|at| access.table.indexes[at].position), bounds),
+            None => return Ok(Flow::More),
+        },
+        _ => (None, (Bound::Unbounded, Bound::Unbounded)),
+    };
+    if is_empty(&low, &high) {
+        return Ok(Flow::More);
+    }
+    let range = Range {
+        low: low.as_ref().map(Vec::as_slice),
+        high: high.as_ref().map(Vec::as_slice),
+        reverse: access.reverse,
+        limit: usize::MAX,
+    };
+    let mut over = Ok(Flow::More);
+    let mut show = |key: &[u8], bytes: &[u8]| {
+        over = cx.row().and_then(|()| each(key, bytes));
+        match over {
+            Ok(Flow::More) => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        }
+    };
+    let mut tx = transaction(cx)?;
+    match index {
+        None => tx.visit(access.table.id, range, &mut show)?,
+        Some(index) => {
+            tx.visit_index(access.table.id, index, range, &mut |_, key, bytes| show(key, bytes))?;
+        }
+    }
+    over
 }
 
 /// The rows of a range, in pieces, since whoever asks may have enough of them.

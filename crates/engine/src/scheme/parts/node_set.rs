@@ -4,7 +4,7 @@
 //! At the end every count must be what it was: then no key has come or gone where the transaction
 //! has looked. What the transaction inserts itself is taken note of as it happens.
 
-use chiliad_machine::{Cost, Machine};
+use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Change, Seen};
 
 /// Leaves and their counts.
@@ -36,6 +36,15 @@ impl<M: Machine> NodeSet<M> {
     pub fn holds(&self) -> bool {
         M::work(Cost::Validate, self.0.len() as u32);
         self.0.iter().all(Seen::holds)
+    }
+
+    /// The greatest of the leaves' minimum insert TIDs. Those of leaves that have not changed are as they were when they
+    /// were looked at.
+    #[inline]
+    pub fn min_insert_tid(&self) -> u64 {
+        // Relaxed: whoever saw a leaf without a row saw the word that was raised before, by way of the leaf's own version.
+        let word = |seen: &Seen<M>| seen.guard().header.word.load(Ordering::Relaxed);
+        self.0.iter().map(word).max().unwrap_or(0)
     }
 
     /// Takes note of leaf changes that the transaction made itself: what had been seen before counts

@@ -228,6 +228,17 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     }
 
     #[inline]
+    fn seen_epoch(&self, point: CommitPoint) -> u64 {
+        // The TIDs of `global-tid` have no epoch, and a snapshot remembers nothing.
+        if VARIANT != SILO || self.snapshot != 0 {
+            return point.epoch;
+        }
+        // A removed row that has left its leaf is one of those that the leaf's minimum insert TID stands for.
+        let newest = self.reads.iter().map(|read| read.word).max().unwrap_or(0);
+        record_word::epoch(newest.max(self.nodes.min_insert_tid()))
+    }
+
+    #[inline]
     fn release(&mut self, cx: &mut Context<'_, M, Self>) {
         cx.epochs.close_window(cx.heap.slot());
         self.end_snapshot(cx);

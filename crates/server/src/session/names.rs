@@ -1,0 +1,71 @@
+//! Things by the names that a client has given them. Most have none, and are found without a look-up.
+
+use std::collections::HashMap;
+
+/// Things by name; the empty name is one of them.
+pub(super) struct Names<T> {
+    unnamed: Option<T>,
+    named: HashMap<String, T>,
+}
+
+impl<T> Default for Names<T> {
+    fn default() -> Self {
+        Self { unnamed: None, named: HashMap::new() }
+    }
+}
+
+impl<T> Names<T> {
+    pub fn get(&self, name: &str) -> Option<&T> {
+        if name.is_empty() { self.unnamed.as_ref() } else { self.named.get(name) }
+    }
+
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut T> {
+        if name.is_empty() { self.unnamed.as_mut() } else { self.named.get_mut(name) }
+    }
+
+    /// Puts a thing in place of the one of that name.
+    pub fn insert(&mut self, name: &str, thing: T) {
+        if name.is_empty() {
+            self.unnamed = Some(thing);
+        } else {
+            self.named.insert(name.into(), thing);
+        }
+    }
+
+    pub fn remove(&mut self, name: &str) -> Option<T> {
+        if name.is_empty() { self.unnamed.take() } else { self.named.remove(name) }
+    }
+
+    pub fn contains_key(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    pub fn len(&self) -> usize {
+        usize::from(self.unnamed.is_some()) + self.named.len()
+    }
+
+    pub fn clear(&mut self) {
+        self.unnamed = None;
+        // To clear a map takes as long as it is large, also where nothing is in it.
+        if !self.named.is_empty() {
+            self.named.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Names;
+
+    #[test]
+    fn the_empty_name_is_a_name() {
+        let mut names = Names::default();
+        for (name, thing) in [("", 1), ("a", 2), ("", 3)] {
+            names.insert(name, thing);
+        }
+        assert_eq!((names.len(), names.get(""), names.get("a")), (2, Some(&3), Some(&2)));
+        assert_eq!((names.remove(""), names.contains_key("")), (Some(3), false));
+        names.clear();
+        assert_eq!((names.len(), names.get_mut("a")), (0, None));
+    }
+}
