@@ -85,7 +85,7 @@ fn follow(scheme: &str) -> Booked {
         });
     }
     let outcome = run.go();
-    assert!(outcome.verdict.is_completed(), "{}: {outcome:?}", scheme);
+    assert!(outcome.verdict.is_completed(), "{scheme}: {outcome:?}");
     run.outside(|| drop(db));
     Rc::into_inner(booked).expect("all cores have gone").into_inner()
 }

@@ -292,7 +292,7 @@ fn stays_flat(scheme: &str) {
     }
     let (early, late) = (reserved[3], reserved[23]);
     // A heap grows by blocks, of which one may come late. A table that is left costs a tenth of this in each turn.
-    assert!(late <= early + early / 20, "{}: {early} bytes, then {late}", scheme);
+    assert!(late <= early + early / 20, "{scheme}: {early} bytes, then {late}");
 }
 
 #[test]

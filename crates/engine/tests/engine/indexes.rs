@@ -39,7 +39,7 @@ fn keys(scheme: &str, worker: &mut Worker<Interleaved>, table: TableId) -> Vec<u
     let keys: Vec<u64> = keys.collect();
     for at in 0..3 {
         let entries = tx.scan(TableId(table.0 + 1 + at), Range::all()).expect("scans").len();
-        assert_eq!(entries, rows.len(), "{}: entries of index {at}", scheme);
+        assert_eq!(entries, rows.len(), "{scheme}: entries of index {at}");
         let found = tx.scan_index(table, at as usize, Range::all()).expect("scans");
         let mut found: Vec<_> = tx
             .entries(found)
@@ -50,7 +50,7 @@ fn keys(scheme: &str, worker: &mut Worker<Interleaved>, table: TableId) -> Vec<u
         let mut rows: Vec<_> = rows.iter().map(Vec::as_slice).collect();
         found.sort_unstable();
         rows.sort_unstable();
-        assert!(found == rows, "{}: rows by index {at}", scheme);
+        assert!(found == rows, "{scheme}: rows by index {at}");
     }
     tx.commit().expect("alone");
     keys
@@ -80,7 +80,7 @@ fn without_memory(scheme: &str) {
         }
     }
     let there = keys(scheme, &mut worker, table);
-    assert!(there.len() > 1_000, "{}: {} rows", scheme, there.len());
+    assert!(there.len() > 1_000, "{scheme}: {} rows", there.len());
     assert!(refused.iter().all(|number| !there.contains(number)));
     // Rows are moved in their indexes or stay where they are, with all of their entries.
     let mut moved = [0, 0];

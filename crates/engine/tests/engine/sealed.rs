@@ -36,7 +36,7 @@ fn every_write(scheme: &str) {
             if sealed {
                 db.seal("rates").expect("sealed");
                 db.seal("rates").expect("sealed already");
-                assert!(is_refused(worker.load(rates, b"c", b"3")), "{}", scheme);
+                assert!(is_refused(worker.load(rates, b"c", b"3")), "{scheme}");
             }
             let mut tx = worker.begin(&Intent::update()).expect("begins");
             let row = tx.get(rates, b"a").expect("reads").expect("there");
@@ -166,12 +166,12 @@ fn read_beside(scheme: &str, seed: u64) -> bool {
         });
     }
     let outcome = run.go();
-    assert!(outcome.verdict.is_completed(), "{} seed {seed}: {outcome:?}", scheme);
+    assert!(outcome.verdict.is_completed(), "{scheme} seed {seed}: {outcome:?}");
     let loaded = loaded.get();
     for (after, seen) in counts.borrow().iter() {
         let [first, single, second] = *seen;
-        assert!(first == single && first == second, "{} seed {seed}: {seen:?}", scheme);
-        assert!(!after || first == loaded, "{} seed {seed}: {loaded}", scheme);
+        assert!(first == single && first == second, "{scheme} seed {seed}: {seen:?}");
+        assert!(!after || first == loaded, "{scheme} seed {seed}: {loaded}");
     }
     run.outside(|| {
         let mut worker = db.worker().expect("a slot");
