@@ -153,7 +153,7 @@ fn trials_choose_how_many_transactions_are_in_flight() {
 
 #[test]
 fn more_clients_than_cores_work() {
-    let line = "bench ycsb --records 2000 --threads 2 --clients 60 --duration 200ms --warmup 0s";
+    let line = "bench ycsb --records 2000 --threads 2 --clients 60 --duration 100ms --warmup 0s";
     let result = result(&format!("{line} --verify --quiet"));
     assert_eq!((&result["threads"], &result["clients"]), (&2.into(), &60.into()));
     assert_eq!(result["verified"]["passed"], true, "{}", result["verified"]);
@@ -163,7 +163,7 @@ fn more_clients_than_cores_work() {
 fn every_scheme_keeps_what_it_promises() {
     for scheme in results("schemes").remove(0).as_array().expect("a list") {
         let name = scheme["name"].as_str().expect("a name");
-        let line = format!("bench ycsb --scheme {name} --duration 200ms --verify {SMALL}");
+        let line = format!("bench ycsb --scheme {name} --duration 100ms --verify {SMALL}");
         let result = result(&line);
         assert_eq!(result["verified"]["isolation"], scheme["isolation"], "{name}");
         assert_eq!(result["verified"]["passed"], true, "{name}: {}", result["verified"]);
@@ -180,7 +180,7 @@ fn workloads_keep_their_conditions_under_every_scheme_with_transactions() {
         for info in schemes.iter().filter(|info| info["isolation"] != "none") {
             let scheme = info["name"].as_str().expect("a name");
             let line =
-                format!("bench {workload} --scheme {scheme} --duration 200ms --verify {SMALL}");
+                format!("bench {workload} --scheme {scheme} --duration 100ms --verify {SMALL}");
             let result = result(&line);
             assert_eq!(result["verified"]["passed"], true, "{line}: {}", result["verified"]);
             assert_eq!(result["consistency"]["checked"], conditions, "{line}");

@@ -1,9 +1,8 @@
 //! The workloads on the engine itself: several native clients at once, and the conditions after.
 
 use chiliad_engine::{
-    Database, Error, Intent, Options, Session, Silo, Snapshots, TableId, Transaction,
+    Error, Intent, NativeStore, Options, Running, Snapshots, TableId, Transaction, any,
 };
-use chiliad_machine::Native;
 use chiliad_workload::bidding::{Bidding, BiddingOptions};
 use chiliad_workload::micro::{Bank, BankOptions, InsertDelete, InsertDeleteOptions};
 use chiliad_workload::smallbank::{Smallbank, SmallbankOptions};
@@ -16,7 +15,7 @@ use chiliad_workload::{ClientId, Workload};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-type Base = Database<Native, Silo<Native>>;
+type Base = Box<dyn NativeStore>;
 
 fn load<W: Workload>(workload: &W) -> (Base, Vec<TableId>) {
     let options = Options {
@@ -26,12 +25,12 @@ fn load<W: Workload>(workload: &W) -> (Base, Vec<TableId>) {
         opacity: false,
         ..Options::default()
     };
-    let base = Base::open(options).unwrap();
+    let base = any::open_native("silo", options, None).unwrap().store;
     let tables: Vec<_> =
         workload.tables().into_iter().map(|spec| base.create_table(spec).unwrap()).collect();
-    let mut worker = base.worker().unwrap();
+    let mut session = base.session().unwrap();
     for part in 0..workload.load_parts() {
-        let insert = &mut |table, key: &[u8], value: &[u8]| worker.load(table, key, value);
+        let insert = &mut |table, key: &[u8], value: &[u8]| session.load(table, key, value);
         workload.load(&tables, part, 7, insert).unwrap();
     }
     base.reach_snapshot();
@@ -46,7 +45,7 @@ fn client<W: Workload>(
     client_id: ClientId,
     transactions: usize,
 ) -> [usize; 3] {
-    let mut worker = base.worker().unwrap();
+    let mut session = base.session().unwrap();
     let mut client = workload.client(tables, client_id);
     let mut partitions = vec![];
     let mut ends = [0; 3];
@@ -60,7 +59,7 @@ fn client<W: Workload>(
             ..Intent::default()
         };
         loop {
-            let mut tx = worker.begin(&intent).unwrap();
+            let mut tx = Running::begin(&mut *session, &intent).unwrap();
             let result = match workload.execute(&mut client, &mut tx) {
                 Ok(()) => tx.commit().map(|_| ()),
                 Err(error) => {
@@ -84,9 +83,9 @@ fn client<W: Workload>(
 }
 
 fn broken<W: Workload>(workload: &W, base: &Base, tables: &[TableId]) -> Vec<String> {
-    let mut worker = base.worker().unwrap();
+    let mut session = base.session().unwrap();
     let run = &mut |body: &mut dyn FnMut(&mut dyn Transaction) -> Result<(), Error>| {
-        let mut tx = worker.begin(&Intent::read_only())?;
+        let mut tx = Running::begin(&mut *session, &Intent::read_only())?;
         body(&mut tx)?;
         tx.commit().map(|_| ())
     };

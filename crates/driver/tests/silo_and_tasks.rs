@@ -3,10 +3,10 @@
 #[path = "../../workload/tests/graphs/mod.rs"]
 mod graphs;
 
-use chiliad_api::{Error, IndexKind, Intent, Range, Session, TableId, Transaction};
-use chiliad_engine::{Database, Options, Silo};
+use chiliad_api::{Error, IndexKind, Intent, Range, Running, TableId, Transaction};
+use chiliad_engine::{Options, any};
+use chiliad_machine::Plain;
 use chiliad_machine::tasks::{Serial, Ties};
-use chiliad_machine::{Native, Plain};
 use chiliad_swarm::{Graph, Swarm};
 use chiliad_workload::Workload;
 use chiliad_workload::bidding::tasks::BiddingTasks;
@@ -27,18 +27,18 @@ fn by_silo<W: Workload, A>(
     left: &After<A>,
     shown: impl Fn(&W::Client) -> A,
 ) -> After<A> {
-    let base = Database::<Native, Silo<Native>>::open(Options::default()).unwrap();
+    let base = any::open_native("silo", Options::default(), None).unwrap().store;
     let specs = workload.tables();
     let tables: Vec<TableId> =
         specs.iter().map(|spec| base.create_table(spec.clone()).unwrap()).collect();
-    let mut worker = base.worker().unwrap();
+    let mut session = base.session().unwrap();
     for part in 0..workload.load_parts() {
-        let insert = &mut |table, key: &[u8], value: &[u8]| worker.load(table, key, value);
+        let insert = &mut |table, key: &[u8], value: &[u8]| session.load(table, key, value);
         workload.load(&tables, part, seed, insert).unwrap();
     }
     let mut clients = requests(workload, &tables, REQUESTS, seed);
     let answers = clients.iter_mut().map(|client| {
-        let mut tx = worker.begin(&Intent::update()).unwrap();
+        let mut tx = Running::begin(&mut *session, &Intent::update()).unwrap();
         let outcome = workload.execute(client, &mut tx);
         match outcome {
             Ok(()) => answer(tx.commit().map(|_| shown(client))),
@@ -49,7 +49,7 @@ fn by_silo<W: Workload, A>(
         }
     });
     let answers = answers.collect();
-    let mut tx = worker.begin(&Intent::read_only()).unwrap();
+    let mut tx = Running::begin(&mut *session, &Intent::read_only()).unwrap();
     let mut found = Vec::new();
     for ((spec, &table), (name, left)) in specs.iter().zip(&tables).zip(&left.tables) {
         let rows = if spec.index == IndexKind::Ordered {

@@ -1,11 +1,9 @@
 //! Where a followed transaction's time is booked, under each scheme: simulated cores that meet over a
 //! few rows, every transaction followed.
 
-use chiliad_engine::Session;
-use chiliad_engine::names::{self, UnderScheme};
-use chiliad_engine::{
-    Database, Error, Intent, Options, Part, Scheme, TableId, TableSpec, Transaction, Worker,
-};
+use crate::kit::{Db, Worker};
+use chiliad_engine::names;
+use chiliad_engine::{Error, Intent, Options, Part, TableId, TableSpec, Transaction};
 use chiliad_simulator::{Config, Run, Sim};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -26,8 +24,8 @@ struct Booked {
 }
 
 /// Moves something between two rows, writing them and a row of the core's own.
-fn attempt<S: Scheme<Sim>>(
-    worker: &mut Worker<Sim, S>,
+fn attempt(
+    worker: &mut Worker<Sim>,
     table: TableId,
     core: u64,
     step: u64,
@@ -50,50 +48,46 @@ fn attempt<S: Scheme<Sim>>(
     tx.commit().map(|_| ())
 }
 
-struct Followed;
-
-impl UnderScheme<Sim> for Followed {
-    type Output = Booked;
-    fn run<S: Scheme<Sim>>(self) -> Booked {
-        let mut run = Run::new(Config::new(11));
-        let options = Options { opacity: false, ..Options::default() };
-        let db = run.outside(|| Database::<Sim, S>::open(options).expect("opens"));
-        let table = run.outside(|| {
-            let table = db.create_table(TableSpec::ordered("rows")).expect("new");
-            let mut worker = db.worker().expect("a slot");
-            for key in 0..ROWS {
-                worker.load(table, &key.to_be_bytes(), b"row").expect("loads");
-            }
-            table
-        });
-        let booked = Rc::new(RefCell::new(Booked::default()));
-        for core in 0..CORES as u64 {
-            let (db, booked) = (db.clone(), booked.clone());
-            run.spawn(format!("core {core}"), move || {
-                use chiliad_machine::Machine;
-                let mut worker = db.worker().expect("a slot");
-                for step in 0..TRANSACTIONS {
-                    worker.sample_next();
-                    let begun = Sim::now();
-                    let mut retries = 0;
-                    while let Err(error) = attempt(&mut worker, table, core, step, retries) {
-                        assert!(error.is_retryable(), "{error}");
-                        retries += 1;
-                    }
-                    let parts = worker.take_sample();
-                    let elapsed = Sim::now() - begun;
-                    let mut booked = booked.borrow_mut();
-                    booked.elapsed += elapsed;
-                    booked.refused += u64::from(retries);
-                    booked.parts.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
-                }
-            });
+/// Lets the cores meet, every transaction followed.
+fn follow(scheme: &str) -> Booked {
+    let mut run = Run::new(Config::new(11));
+    let options = Options { opacity: false, ..Options::default() };
+    let db = run.outside(|| Db::<Sim>::open(scheme, options));
+    let table = run.outside(|| {
+        let table = db.create_table(TableSpec::ordered("rows")).expect("new");
+        let mut worker = db.worker().expect("a slot");
+        for key in 0..ROWS {
+            worker.load(table, &key.to_be_bytes(), b"row").expect("loads");
         }
-        let outcome = run.go();
-        assert!(outcome.verdict.is_completed(), "{}: {outcome:?}", S::INFO.name);
-        run.outside(|| drop(db));
-        Rc::into_inner(booked).expect("all cores have gone").into_inner()
+        table
+    });
+    let booked = Rc::new(RefCell::new(Booked::default()));
+    for core in 0..CORES as u64 {
+        let (db, booked) = (db.clone(), booked.clone());
+        run.spawn(format!("core {core}"), move || {
+            use chiliad_machine::Machine;
+            let mut worker = db.worker().expect("a slot");
+            for step in 0..TRANSACTIONS {
+                worker.sample_next();
+                let begun = Sim::now();
+                let mut retries = 0;
+                while let Err(error) = attempt(&mut worker, table, core, step, retries) {
+                    assert!(error.is_retryable(), "{error}");
+                    retries += 1;
+                }
+                let parts = worker.take_sample();
+                let elapsed = Sim::now() - begun;
+                let mut booked = booked.borrow_mut();
+                booked.elapsed += elapsed;
+                booked.refused += u64::from(retries);
+                booked.parts.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
+            }
+        });
     }
+    let outcome = run.go();
+    assert!(outcome.verdict.is_completed(), "{scheme}: {outcome:?}");
+    run.outside(|| drop(db));
+    Rc::into_inner(booked).expect("all cores have gone").into_inner()
 }
 
 /// What a scheme has besides useful work, index and manager, which all have.
@@ -119,7 +113,7 @@ fn expected(scheme: &str) -> &'static [Part] {
 fn each_scheme_books_its_time_where_it_is_spent() {
     for info in names::all::<Sim>() {
         let name = info.name;
-        let Booked { parts, elapsed, refused } = names::under(name, Followed).expect("a scheme");
+        let Booked { parts, elapsed, refused } = follow(name);
         let always = [Part::Useful, Part::Index, Part::Manager];
         for part in Part::ALL {
             // A single operation is refused where its record stays latched for long, which a schedule

@@ -1,12 +1,10 @@
 //! The memory of dropped tables: it serves other tables while the database stays open, and nobody
 //! who may still look at a table loses it; simulated under many seeds, natively by the byte.
 
-use crate::kit::{drawn, index, seeds, spawn_ticker};
-use chiliad_engine::Session;
-use chiliad_engine::names::{UnderNativeScheme, UnderScheme, under, under_native};
+use crate::kit::{self, drawn, index, seeds, spawn_ticker};
 use chiliad_engine::{
-    Database, Error, Intent, Options, Range, Result, Scheme, SecondarySpec, Silo, Snapshots,
-    TableId, TableSpec, Transaction, Tx, Worker,
+    Database, Error, Intent, Options, Range, Result, Running, SecondarySpec, Session, Silo,
+    Snapshots, TableId, TableSpec, Transaction, Worker,
 };
 use chiliad_machine::{Fault, Interleaved, Machine};
 use chiliad_simulator::{Config, MemoryModel, Outcome, Run, Sim, Verdict};
@@ -57,8 +55,8 @@ const KEYS: u64 = 12;
 const TABLES: usize = 3;
 
 /// State that the cores of a simulated run share.
-struct World<S: Scheme<Sim>> {
-    db: Database<Sim, S>,
+struct World {
+    db: kit::Db<Sim>,
     /// The tables last created, some of them dropped again.
     tables: RefCell<Vec<TableId>>,
     turns: usize,
@@ -68,7 +66,7 @@ fn below(n: u64) -> u64 {
     Sim::random() % n
 }
 
-impl<S: Scheme<Sim>> World<S> {
+impl World {
     /// Creates, fills and drops tables.
     fn rebuild(&self, core: u64) {
         let mut worker = self.db.worker().expect("a slot");
@@ -83,7 +81,8 @@ impl<S: Scheme<Sim>> World<S> {
             }
             self.tables.borrow_mut()[place] = table;
             if below(2) == 0 {
-                worker.maintain();
+                worker.rest(usize::MAX);
+                self.db.tidy();
             }
         }
     }
@@ -108,7 +107,7 @@ impl<S: Scheme<Sim>> World<S> {
         }
     }
 
-    fn transact(&self, worker: &mut Worker<Sim, S>) -> Result<()> {
+    fn transact(&self, worker: &mut kit::Worker<Sim>) -> Result<()> {
         let intent = if below(3) == 0 { Intent::snapshot() } else { Intent::update() };
         let mut tx = worker.begin(&Intent { partitions: &[0, 1], ..intent })?;
         for _ in 0..1 + below(6) {
@@ -128,7 +127,7 @@ impl<S: Scheme<Sim>> World<S> {
 
     fn operate(
         &self,
-        tx: &mut Tx<'_, Sim, S>,
+        tx: &mut dyn Transaction,
         table: TableId,
         number: u64,
         read_only: bool,
@@ -166,9 +165,8 @@ impl<S: Scheme<Sim>> World<S> {
 /// that were dropped.
 struct Simulated(Config);
 
-impl UnderScheme<Sim> for Simulated {
-    type Output = Outcome;
-    fn run<S: Scheme<Sim>>(self) -> Outcome {
+impl Simulated {
+    fn run(self, scheme: &str) -> Outcome {
         let seed = self.0.seed;
         let mut run = Run::new(self.0);
         let world = run.outside(|| {
@@ -181,8 +179,7 @@ impl UnderScheme<Sim> for Simulated {
                 verify: seed.is_multiple_of(5),
                 ..Options::default()
             };
-            let db = Database::<Sim, S>::open(options).expect("opens");
-            db.keep_versions();
+            let db = kit::Db::<Sim>::open(scheme, options);
             let names = (0..TABLES).map(|place| spec(&format!("{place} of 1"), place as u64));
             let tables = names.map(|spec| db.create_table(spec).expect("created")).collect();
             Rc::new(World { db, tables: RefCell::new(tables), turns: 12 })
@@ -213,7 +210,7 @@ impl UnderScheme<Sim> for Simulated {
 }
 
 fn simulate(seed: u64, scheme: &str, fault: Option<&'static Fault>) -> Outcome {
-    under::<Sim, _>(scheme, Simulated(drawn(seed, fault))).expect("a scheme")
+    Simulated(drawn(seed, fault)).run(scheme)
 }
 
 #[test]
@@ -248,66 +245,60 @@ fn the_planted_bug_is_caught() {
 }
 
 /// Fills a table with rows of all sorts and takes some of them away again.
-fn insert_delete<M: Machine, S: Scheme<M>>(worker: &mut Worker<M, S>, table: TableId, rows: u64) {
-    let commit = |worker: &mut Worker<M, S>, body: &mut dyn FnMut(&mut Tx<'_, M, S>)| {
-        let mut tx = worker.begin(&Intent::update()).expect("begins");
+fn insert_delete(session: &mut dyn Session<Interleaved>, table: TableId, rows: u64) {
+    let commit = |session: &mut dyn Session<_>, body: &mut dyn FnMut(&mut dyn Transaction)| {
+        let mut tx = Running::begin(session, &Intent::update()).expect("begins");
         body(&mut tx);
         tx.commit().expect("alone");
     };
     for number in 0..rows {
         let bytes = [0, 20, 3_000, 40_000][(number % 64 / 21) as usize];
-        worker.load(table, &key(number), &value(table, number, bytes % 5_000)).expect("loads");
+        session.load(table, &key(number), &value(table, number, bytes % 5_000)).expect("loads");
         if number.is_multiple_of(5) {
             // Outgrows its record, and leaves an old version behind.
-            commit(worker, &mut |tx| {
+            commit(session, &mut |tx| {
                 tx.put(table, &key(number), &value(table, number, bytes)).expect("puts");
             });
         }
         if number.is_multiple_of(7) {
-            commit(worker, &mut |tx| assert!(tx.remove(table, &key(number)).is_ok()));
+            commit(session, &mut |tx| assert!(tx.remove(table, &key(number)).is_ok()));
         }
     }
 }
 
 /// Tables come and go, and the memory in use stays what it was after the first few.
-struct StaysFlat;
-
-impl UnderNativeScheme for StaysFlat {
-    type Output = ();
-    fn run<S: chiliad_engine::names::NativeScheme>(self) {
-        let options =
-            Options { snapshots: Snapshots::Always, snapshot_every: 2, ..Options::default() };
-        let db = Database::<Interleaved, S>::open(options).expect("opens");
-        let mut worker = db.worker().expect("a slot");
-        // Has seen the first table, and never looks again.
-        let mut idle = db.worker().expect("a slot");
-        let mut reserved = Vec::new();
-        for turn in 0..24 {
-            for sort in 0..4 {
-                let table = db.create_table(spec(&format!("t{sort}"), sort)).expect("created");
-                insert_delete(&mut worker, table, 2_000);
-                if turn == 0 {
-                    let mut tx = idle.begin(&Intent::update()).expect("begins");
-                    assert!(tx.get(table, &key(1)).expect("reads").is_some());
-                    tx.commit().expect("alone");
-                }
-                db.tick();
+fn stays_flat(scheme: &str) {
+    let options = Options { snapshots: Snapshots::Always, snapshot_every: 2, ..Options::default() };
+    let db = kit::Db::<Interleaved>::open(scheme, options);
+    let mut worker = db.worker().expect("a slot");
+    // Has seen the first table, and never looks again.
+    let mut idle = db.worker().expect("a slot");
+    let mut reserved = Vec::new();
+    for turn in 0..24 {
+        for sort in 0..4 {
+            let table = db.create_table(spec(&format!("t{sort}"), sort)).expect("created");
+            insert_delete(&mut *worker, table, 2_000);
+            if turn == 0 {
+                let mut tx = idle.begin(&Intent::update()).expect("begins");
+                assert!(tx.get(table, &key(1)).expect("reads").is_some());
+                tx.commit().expect("alone");
             }
-            (0..4).for_each(|sort| db.drop_table(&format!("t{sort}")).expect("dropped"));
-            assert_eq!(db.stats().tables_dropped, 0);
-            let memory = db.stats().memory;
-            reserved.push(memory.reserved_bytes - memory.spare_bytes);
+            db.tick();
         }
-        let (early, late) = (reserved[3], reserved[23]);
-        // A heap grows by blocks, of which one may come late. A table that is left costs a tenth of this in each turn.
-        assert!(late <= early + early / 20, "{}: {early} bytes, then {late}", S::INFO.name);
+        (0..4).for_each(|sort| db.drop_table(&format!("t{sort}")).expect("dropped"));
+        assert_eq!(db.stats().tables_dropped, 0);
+        let memory = db.stats().memory;
+        reserved.push(memory.reserved_bytes - memory.spare_bytes);
     }
+    let (early, late) = (reserved[3], reserved[23]);
+    // A heap grows by blocks, of which one may come late. A table that is left costs a tenth of this in each turn.
+    assert!(late <= early + early / 20, "{scheme}: {early} bytes, then {late}");
 }
 
 #[test]
 fn memory_stays_flat_while_tables_come_and_go() {
     for info in chiliad_engine::names::all::<Interleaved>() {
-        under_native(info.name, StaysFlat).expect("a scheme");
+        stays_flat(info.name);
     }
 }
 

@@ -1,12 +1,11 @@
 //! Rows and their secondary indexes when something goes wrong on the way: no row is ever visible
 //! without its entries, and nothing stays latched. And the names of the tables that hold entries.
 
-use crate::kit::index;
+use crate::kit::{self, Worker, index};
 use chiliad_engine::Session;
-use chiliad_engine::names::{NativeScheme, UnderNativeScheme, all, under_native};
+use chiliad_engine::names::all;
 use chiliad_engine::{
     Database, Error, Intent, KEY_BYTES_MAX, Options, Range, Silo, TableId, TableSpec, Transaction,
-    Worker,
 };
 use chiliad_machine::Interleaved;
 
@@ -25,7 +24,7 @@ fn value(number: u64) -> Vec<u8> {
 }
 
 /// Every row has its entries and every entry its row. Returns the keys.
-fn keys<S: NativeScheme>(worker: &mut Worker<Interleaved, S>, table: TableId) -> Vec<u64> {
+fn keys(scheme: &str, worker: &mut Worker<Interleaved>, table: TableId) -> Vec<u64> {
     let mut tx = worker.begin(&Intent::read_only()).expect("begins");
     let scanned = tx.scan(table, Range::all()).expect("scans");
     let rows: Vec<Vec<u8>> = tx
@@ -40,7 +39,7 @@ fn keys<S: NativeScheme>(worker: &mut Worker<Interleaved, S>, table: TableId) ->
     let keys: Vec<u64> = keys.collect();
     for at in 0..3 {
         let entries = tx.scan(TableId(table.0 + 1 + at), Range::all()).expect("scans").len();
-        assert_eq!(entries, rows.len(), "{}: entries of index {at}", S::INFO.name);
+        assert_eq!(entries, rows.len(), "{scheme}: entries of index {at}");
         let found = tx.scan_index(table, at as usize, Range::all()).expect("scans");
         let mut found: Vec<_> = tx
             .entries(found)
@@ -51,76 +50,71 @@ fn keys<S: NativeScheme>(worker: &mut Worker<Interleaved, S>, table: TableId) ->
         let mut rows: Vec<_> = rows.iter().map(Vec::as_slice).collect();
         found.sort_unstable();
         rows.sort_unstable();
-        assert!(found == rows, "{}: rows by index {at}", S::INFO.name);
+        assert!(found == rows, "{scheme}: rows by index {at}");
     }
     tx.commit().expect("alone");
     keys
 }
 
-struct WithoutMemory;
-
-impl UnderNativeScheme for WithoutMemory {
-    type Output = ();
-    fn run<S: NativeScheme>(self) {
-        let options = Options { memory_bytes_max: 6 << 20, ..Options::default() };
-        let full = Error::OutOfMemory { limit_bytes: options.memory_bytes_max };
-        let db = Database::<Interleaved, S>::open(options).expect("opens");
-        let table = db.create_table(spec()).expect("created");
-        let mut worker = db.worker().expect("a slot");
-        let mut other = db.worker().expect("a slot");
-        let mut refused = Vec::new();
-        for number in 0.. {
-            let mut tx = worker.begin(&Intent::update()).expect("begins");
-            let inserted = tx.insert(table, &u64::to_be_bytes(number), &value(number));
-            let after = tx.get(table, &u64::to_be_bytes(0)).map(drop);
-            // Whatever came of the insertion, its caller would have it committed.
-            let committed = tx.commit().map(drop);
-            assert_eq!(committed, inserted);
-            if let Err(error) = inserted {
-                assert_eq!((error, after), (full.clone(), Err(Error::TransactionOver)));
-                refused.push(number);
-            }
-            if refused.len() == 500 {
-                break;
-            }
+fn without_memory(scheme: &str) {
+    let options = Options { memory_bytes_max: 6 << 20, ..Options::default() };
+    let full = Error::OutOfMemory { limit_bytes: options.memory_bytes_max };
+    let db = kit::Db::<Interleaved>::open(scheme, options);
+    let table = db.create_table(spec()).expect("created");
+    let mut worker = db.worker().expect("a slot");
+    let mut other = db.worker().expect("a slot");
+    let mut refused = Vec::new();
+    for number in 0.. {
+        let mut tx = worker.begin(&Intent::update()).expect("begins");
+        let inserted = tx.insert(table, &u64::to_be_bytes(number), &value(number));
+        let after = tx.get(table, &u64::to_be_bytes(0)).map(drop);
+        // Whatever came of the insertion, its caller would have it committed.
+        let committed = tx.commit().map(drop);
+        assert_eq!(committed, inserted);
+        if let Err(error) = inserted {
+            assert_eq!((error, after), (full.clone(), Err(Error::TransactionOver)));
+            refused.push(number);
         }
-        let there = keys(&mut worker, table);
-        assert!(there.len() > 1_000, "{}: {} rows", S::INFO.name, there.len());
-        assert!(refused.iter().all(|number| !there.contains(number)));
-        // Rows are moved in their indexes or stay where they are, with all of their entries.
-        let mut moved = [0, 0];
-        for &number in &there {
-            let mut tx = other.begin(&Intent::update()).expect("begins");
-            let key = number.to_be_bytes();
-            let row = tx.get(table, &key).expect("nobody holds it").expect("there");
-            let bytes = [&number.to_le_bytes()[..], &value(number)[8..]].concat();
-            let updated = tx.update(row, &bytes);
-            assert!(matches!(&updated, Ok(()) | Err(Error::OutOfMemory { .. })), "{updated:?}");
-            assert_eq!(tx.commit().map(drop), updated);
-            moved[usize::from(updated.is_ok())] += 1;
+        if refused.len() == 500 {
+            break;
         }
-        assert_eq!(keys(&mut worker, table), there, "{moved:?}");
-        // Nothing stays latched, and what is removed makes room for what was refused.
-        for number in &there {
-            let mut tx = other.begin(&Intent::update()).expect("begins");
-            assert_eq!(tx.remove(table, &number.to_be_bytes()), Ok(true));
-            tx.commit().expect("alone");
-        }
-        worker.maintain();
-        other.maintain();
-        for number in &refused {
-            let mut tx = other.begin(&Intent::update()).expect("begins");
-            tx.insert(table, &number.to_be_bytes(), &value(*number)).expect("there is room");
-            tx.commit().expect("alone");
-        }
-        assert_eq!(keys(&mut worker, table), refused);
     }
+    let there = keys(scheme, &mut worker, table);
+    assert!(there.len() > 1_000, "{scheme}: {} rows", there.len());
+    assert!(refused.iter().all(|number| !there.contains(number)));
+    // Rows are moved in their indexes or stay where they are, with all of their entries.
+    let mut moved = [0, 0];
+    for &number in &there {
+        let mut tx = other.begin(&Intent::update()).expect("begins");
+        let key = number.to_be_bytes();
+        let row = tx.get(table, &key).expect("nobody holds it").expect("there");
+        let bytes = [&number.to_le_bytes()[..], &value(number)[8..]].concat();
+        let updated = tx.update(row, &bytes);
+        assert!(matches!(&updated, Ok(()) | Err(Error::OutOfMemory { .. })), "{updated:?}");
+        assert_eq!(tx.commit().map(drop), updated);
+        moved[usize::from(updated.is_ok())] += 1;
+    }
+    assert_eq!(keys(scheme, &mut worker, table), there, "{moved:?}");
+    // Nothing stays latched, and what is removed makes room for what was refused.
+    for number in &there {
+        let mut tx = other.begin(&Intent::update()).expect("begins");
+        assert_eq!(tx.remove(table, &number.to_be_bytes()), Ok(true));
+        tx.commit().expect("alone");
+    }
+    worker.rest(usize::MAX);
+    other.rest(usize::MAX);
+    for number in &refused {
+        let mut tx = other.begin(&Intent::update()).expect("begins");
+        tx.insert(table, &number.to_be_bytes(), &value(*number)).expect("there is room");
+        tx.commit().expect("alone");
+    }
+    assert_eq!(keys(scheme, &mut worker, table), refused);
 }
 
 #[test]
 fn no_row_without_its_entries_when_memory_runs_out() {
     for info in all::<Interleaved>() {
-        under_native(info.name, WithoutMemory).expect("a scheme");
+        without_memory(info.name);
     }
 }
 

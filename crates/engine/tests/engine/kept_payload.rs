@@ -1,10 +1,11 @@
 //! Values of which only the start exists, under every scheme: what transactions, snapshots and later
 //! versions see of them; and what refuses to work without the rest.
 
-use chiliad_engine::names::{UnderScheme, all, under};
+use crate::kit::{Db, Worker};
+use chiliad_engine::names::all;
 use chiliad_engine::{
-    Alone, Database, DurableOptions, Error, Intent, KeyPart, Mode, Options, PartType, Scheme,
-    SecondarySpec, Silo, Snapshots, Source, TableId, TableSpec, Transaction, Worker,
+    Alone, Database, DurableOptions, Error, Intent, KeyPart, Mode, Options, PartType,
+    SecondarySpec, Silo, Snapshots, Source, TableId, TableSpec, Transaction,
 };
 use chiliad_machine::{Machine, Native, Plain};
 use chiliad_simulator::{Config, DiskFaults, FaultyDisk, Run, Sim};
@@ -36,7 +37,7 @@ fn check(seen: &[u8], value: &[u8]) {
     assert!(seen.iter().zip(value).all(|(&seen, &written)| seen == 0 || seen == written));
 }
 
-fn write<S: Scheme<Sim>>(worker: &mut Worker<Sim, S>, table: TableId, round: u8) {
+fn write(worker: &mut Worker<Sim>, table: TableId, round: u8) {
     for row in 0..ROWS {
         let mut tx = worker.begin(&Intent::update()).expect("begun");
         tx.put(table, &[row], &value(row, round)).expect("written");
@@ -46,48 +47,39 @@ fn write<S: Scheme<Sim>>(worker: &mut Worker<Sim, S>, table: TableId, round: u8)
     }
 }
 
-struct Rounds {
-    verify: bool,
-}
-
-impl UnderScheme<Sim> for Rounds {
-    type Output = ();
-
-    fn run<S: Scheme<Sim>>(self) {
-        let options = Options { verify: self.verify, ..options() };
-        let database = Database::<Sim, S>::open(options).expect("opened");
-        let table = database.create_table(TableSpec::ordered("rows")).expect("new");
-        let mut worker = database.worker().expect("room");
-        write(&mut worker, table, 1);
-        database.reach_snapshot();
-        for round in 2..6 {
-            let mut beside = database.worker().expect("room");
-            let past = S::INFO.snapshots.then(|| {
-                database.reach_snapshot();
-                beside.begin(&Intent::snapshot()).expect("begun")
-            });
-            database.tick();
-            write(&mut worker, table, round);
-            if let Some(mut past) = past {
-                for row in 0..ROWS {
-                    let found = past.get(table, &[row]).expect("read").expect("it was there");
-                    check(past.bytes(found).expect("its own"), &value(row, round - 1));
-                }
-            }
-            let mut tx = worker.begin(&Intent::read_only()).expect("begun");
+fn rounds(scheme: &str, verify: bool) {
+    let database = Db::<Sim>::open(scheme, Options { verify, ..options() });
+    let table = database.create_table(TableSpec::ordered("rows")).expect("new");
+    let mut worker = database.worker().expect("room");
+    write(&mut worker, table, 1);
+    database.reach_snapshot();
+    for round in 2..6 {
+        let mut beside = database.worker().expect("room");
+        let past = database.info().snapshots.then(|| {
+            database.reach_snapshot();
+            beside.begin(&Intent::snapshot()).expect("begun")
+        });
+        database.tick();
+        write(&mut worker, table, round);
+        if let Some(mut past) = past {
             for row in 0..ROWS {
-                let found = tx.get(table, &[row]).expect("read").expect("there");
-                check(tx.bytes(found).expect("its own"), &value(row, round));
+                let found = past.get(table, &[row]).expect("read").expect("it was there");
+                check(past.bytes(found).expect("its own"), &value(row, round - 1));
             }
-            tx.commit().expect("committed");
         }
+        let mut tx = worker.begin(&Intent::read_only()).expect("begun");
         for row in 0..ROWS {
-            let mut tx = worker.begin(&Intent::update()).expect("begun");
-            assert!(tx.remove(table, &[row]).expect("removed"));
-            tx.commit().expect("committed");
+            let found = tx.get(table, &[row]).expect("read").expect("there");
+            check(tx.bytes(found).expect("its own"), &value(row, round));
         }
-        write(&mut worker, table, 7);
+        tx.commit().expect("committed");
     }
+    for row in 0..ROWS {
+        let mut tx = worker.begin(&Intent::update()).expect("begun");
+        assert!(tx.remove(table, &[row]).expect("removed"));
+        tx.commit().expect("committed");
+    }
+    write(&mut worker, table, 7);
 }
 
 #[test]
@@ -96,7 +88,7 @@ fn every_scheme_reads_what_exists_of_what_was_written() {
         for verify in [false, true] {
             for checked in [false, true] {
                 let mut run = Run::new(Config { checked, ..Config::new(5) });
-                run.spawn("core", move || under(info.name, Rounds { verify }).expect("a scheme"));
+                run.spawn("core", move || rounds(info.name, verify));
                 let outcome = run.go();
                 assert!(outcome.verdict.is_completed(), "{}: {}", info.name, outcome.verdict);
                 assert!(outcome.counters.hole_lines > 0, "{}", info.name);

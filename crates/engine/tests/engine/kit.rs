@@ -1,8 +1,87 @@
 //! What the tests share.
 
-use chiliad_engine::{Database, KeyPart, PartType, Scheme, SecondarySpec, Source};
-use chiliad_machine::{Fault, Machine};
+use chiliad_engine::any;
+use chiliad_engine::{
+    Intent, KeyPart, Options, PartType, Result, Running, SecondarySpec, Session, Source, Store,
+};
+use chiliad_machine::{Fault, Interleaved, Machine};
+use chiliad_simulated::open_on_simulator;
 use chiliad_simulator::{Config, MemoryModel, Run, Schedule, Sim, stopping};
+use core::ops::{Deref, DerefMut};
+use std::rc::Rc;
+
+/// A database under a scheme that is chosen by its name. The instance of each scheme comes from a library, so that what a
+/// test does is compiled once, not for every scheme.
+pub struct Db<M: Machine>(Rc<dyn Store<M>>);
+
+impl Db<Interleaved> {
+    /// A new database in memory, which this thread uses.
+    pub fn open(scheme: &str, options: Options) -> Self {
+        Self(Rc::from(
+            any::open_native(scheme, options, None).expect("opens").store as Box<dyn Store<_>>,
+        ))
+    }
+}
+
+impl Db<Sim> {
+    /// A new database in the memory of the current simulated run.
+    pub fn open(scheme: &str, options: Options) -> Self {
+        Self(Rc::from(open_on_simulator(scheme, options, None).expect("opens").store))
+    }
+}
+
+impl<M: Machine> Db<M> {
+    /// The name of its scheme.
+    pub fn scheme(&self) -> &'static str {
+        self.info().name
+    }
+
+    /// One more worker.
+    pub fn worker(&self) -> Result<Worker<M>> {
+        self.session().map(Worker)
+    }
+}
+
+impl<M: Machine> Clone for Db<M> {
+    fn clone(&self) -> Self {
+        Self(Rc::clone(&self.0))
+    }
+}
+
+impl<M: Machine> Deref for Db<M> {
+    type Target = dyn Store<M>;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+/// A worker of a [`Db`].
+pub struct Worker<M: Machine>(Box<dyn Session<M>>);
+
+/// A transaction in progress on a [`Worker`].
+pub type Tx<'w, M> = Running<'w, M, dyn Session<M>>;
+
+impl<M: Machine> Worker<M> {
+    /// Begins a transaction.
+    pub fn begin(&mut self, intent: &Intent<'_>) -> Result<Tx<'_, M>> {
+        Tx::begin(&mut *self.0, intent)
+    }
+}
+
+impl<M: Machine> Deref for Worker<M> {
+    type Target = dyn Session<M>;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+impl<M: Machine> DerefMut for Worker<M> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut *self.0
+    }
+}
 
 /// A generator whose every run is the same.
 pub struct Dice(pub u64);
@@ -48,7 +127,7 @@ pub fn drawn(seed: u64, fault: Option<&'static Fault>) -> Config {
 }
 
 /// A core that ticks until the run is over.
-pub fn spawn_ticker<S: Scheme<Sim>>(run: &mut Run, db: &Database<Sim, S>) {
+pub fn spawn_ticker(run: &mut Run, db: &Db<Sim>) {
     let db = db.clone();
     run.spawn_daemon("ticks", move || {
         while !stopping() {

@@ -6,13 +6,13 @@ use chiliad_engine::{
     Range, Silo, Stepped, TableSpec, Transaction, inspect,
 };
 use chiliad_log::{MANIFEST_NAME, Manifest, Name};
-use chiliad_machine::Native;
+use chiliad_machine::Interleaved;
 use chiliad_simulator::{DiskFaults, FaultyDisk};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 type Files = BTreeMap<String, Vec<u8>>;
-type Db = Opened<Native, Silo<Native>>;
+type Db = Opened<Interleaved, Silo<Interleaved>>;
 
 const BLOCK: usize = 4096;
 
@@ -99,7 +99,7 @@ fn told(files: &Files, what: &str) -> bool {
 fn told_or(files: &Files, what: &str, accepted: impl Fn(&[Vec<u8>])) -> bool {
     let disk = disk_of(files);
     let operations = disk.counters().operations;
-    let looked = inspect::<Native>(&disk, &Alone).err();
+    let looked = inspect::<Interleaved>(&disk, &Alone).err();
     let opened = open(&disk, Mode::Read, 1);
     let refused = match opened {
         Ok(db) => {

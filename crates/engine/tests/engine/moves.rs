@@ -1,10 +1,10 @@
 //! A transaction that was left is taken up on another core, waits there for a lock, and is woken there. Simulated, under
 //! every scheme whose waiters sleep.
 
-use crate::kit::{pause_until, schedule, seeds};
-use chiliad_engine::names::{UnderScheme, under};
-use chiliad_engine::{Database, Error, Intent, Options, Result, Scheme, TableId, Transaction};
-use chiliad_engine::{Running, Session, TableSpec, Worker};
+use crate::kit::{Db, Worker, pause_until, schedule, seeds};
+use chiliad_engine::{
+    Error, Intent, Options, Result, Running, Session, TableId, TableSpec, Transaction,
+};
 use chiliad_machine::{Fault, Machine};
 use chiliad_simulator::{Config, Run, Sim};
 use std::cell::{Cell, RefCell};
@@ -26,11 +26,11 @@ const SLEEPING: [&str; 7] = [
 
 struct Moves(Config);
 
-struct World<S: Scheme<Sim>> {
-    db: Database<Sim, S>,
+struct World {
+    db: Db<Sim>,
     table: TableId,
     /// The session between the two cores, its transaction in progress.
-    left: RefCell<Option<Worker<Sim, S>>>,
+    left: RefCell<Option<Worker<Sim>>>,
     held: Cell<bool>,
     found: RefCell<Option<Result<()>>>,
 }
@@ -40,7 +40,7 @@ fn write(tx: &mut dyn Transaction, table: TableId) -> Result<()> {
     tx.update(row, b"new")
 }
 
-impl<S: Scheme<Sim>> World<S> {
+impl World {
     /// Begins the transaction that will wait: it is the older one.
     fn begin(&self) {
         let mut worker = self.db.worker().expect("a slot");
@@ -65,23 +65,21 @@ impl<S: Scheme<Sim>> World<S> {
     fn go_on(&self) {
         pause_until(|| self.held.get());
         let mut worker = self.left.borrow_mut().take().expect("begun before the row was held");
-        let session: &mut dyn Session<Sim> = &mut worker;
+        let session: &mut dyn Session<Sim> = &mut *worker;
         let mut tx = Running::resume(session);
         let written = write(&mut tx, self.table);
         *self.found.borrow_mut() = Some(written.and_then(|()| tx.commit().map(|_| ())));
     }
 }
 
-impl UnderScheme<Sim> for Moves {
+impl Moves {
     /// How the transaction that was moved has ended; `None`: it sleeps on.
-    type Output = Option<Result<()>>;
-
-    fn run<S: Scheme<Sim>>(self) -> Self::Output {
+    fn run(self, scheme: &str) -> Option<Result<()>> {
         let mut run = Run::new(Config { events_max: 2_000_000, ..self.0 });
         let world = run.outside(|| {
             let wait_timeout = Some(Duration::from_secs(3600));
             let options = Options { wait_timeout, ..Options::default() };
-            let db = Database::<Sim, S>::open(options).expect("opens");
+            let db = Db::<Sim>::open(scheme, options);
             let table = db.create_table(TableSpec::ordered("rows")).expect("created");
             db.worker().expect("a slot").load(table, b"row", b"old").expect("loaded");
             let (left, held, found) = Default::default();
@@ -108,7 +106,7 @@ impl UnderScheme<Sim> for Moves {
 
 fn simulate(seed: u64, scheme: &str, fault: Option<&'static Fault>) -> Option<Result<()>> {
     let config = Config { schedule: schedule(seed), fault, ..Config::new(seed) };
-    under::<Sim, _>(scheme, Moves(config)).expect("a scheme")
+    Moves(config).run(scheme)
 }
 
 #[test]

@@ -1,12 +1,10 @@
 //! The engine on the one-core machine against a model, snapshots included: what Miri runs. Workers
 //! take turns, so every run is the same.
 
-use crate::kit::Dice;
-use chiliad_engine::Session;
-use chiliad_engine::names::{UnderScheme, under};
+use crate::kit::{Db, Dice};
 use chiliad_engine::{
-    Committed, Database, Get, Intent, Options, Range, Scheme, Silo, Snapshots, TableId, TableSpec,
-    Transaction, Worker,
+    Committed, Database, Get, Intent, Options, Range, Running, Session, Silo, Snapshots, Store,
+    TableId, TableSpec, Transaction, Worker,
 };
 use chiliad_machine::Interleaved;
 use std::collections::BTreeMap;
@@ -35,13 +33,13 @@ impl Dice {
 }
 
 /// One transaction of a few random operations; `None` if it is rolled back.
-fn transact<S: Scheme<Interleaved>>(
-    worker: &mut Worker<Interleaved, S>,
+fn transact(
+    session: &mut dyn Session<Interleaved>,
     tables: &[TableId],
     rows: &mut Rows,
     dice: &mut Dice,
 ) -> Option<Committed> {
-    let mut tx = worker.begin(&Intent::update()).expect("begins");
+    let mut tx = Running::begin(session, &Intent::update()).expect("begins");
     let mut after = rows.clone();
     for _ in 0..=dice.below(5) {
         let (key, value) = (dice.key(), dice.value());
@@ -111,29 +109,23 @@ fn contents(tx: &mut dyn Transaction, tables: &[TableId]) -> Rows {
     rows
 }
 
-fn tables<S: Scheme<Interleaved>>(db: &Database<Interleaved, S>) -> [TableId; 2] {
+fn tables(db: &dyn Store<Interleaved>) -> [TableId; 2] {
     [TableSpec::ordered("ordered"), TableSpec::hash("hash", 4)]
         .map(|spec| db.create_table(spec).expect("created"))
 }
 
-struct AgainstAModel;
-
-impl UnderScheme<Interleaved> for AgainstAModel {
-    type Output = ();
-    fn run<S: Scheme<Interleaved>>(self) {
-        let db = Database::<Interleaved, S>::open(Options::default()).expect("opens");
-        let tables = tables(&db);
-        let mut workers = [0, 1].map(|_| db.worker().expect("a slot"));
-        let (mut rows, mut dice) = (Rows::new(), Dice(7));
-        for turn in 0..TURNS {
-            let worker = &mut workers[dice.below(2) as usize];
-            transact(worker, &tables, &mut rows, &mut dice);
-            if turn % 20 == 0 {
-                let mut tx = worker.begin(&Intent::read_only()).expect("begins");
-                assert_eq!(contents(&mut tx, &tables), rows);
-                tx.commit().expect("alone");
-                db.tick();
-            }
+fn against_a_model(db: &Db<Interleaved>) {
+    let tables = tables(&**db);
+    let mut workers = [0, 1].map(|_| db.worker().expect("a slot"));
+    let (mut rows, mut dice) = (Rows::new(), Dice(7));
+    for turn in 0..TURNS {
+        let worker = &mut workers[dice.below(2) as usize];
+        transact(&mut **worker, &tables, &mut rows, &mut dice);
+        if turn % 20 == 0 {
+            let mut tx = worker.begin(&Intent::read_only()).expect("begins");
+            assert_eq!(contents(&mut tx, &tables), rows);
+            tx.commit().expect("alone");
+            db.tick();
         }
     }
 }
@@ -141,7 +133,7 @@ impl UnderScheme<Interleaved> for AgainstAModel {
 #[test]
 fn random_transactions_agree_with_a_model() {
     for info in chiliad_engine::names::all::<Interleaved>() {
-        under::<Interleaved, _>(info.name, AgainstAModel).expect("a scheme");
+        against_a_model(&Db::<Interleaved>::open(info.name, Options::default()));
     }
 }
 

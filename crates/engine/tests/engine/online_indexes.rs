@@ -1,11 +1,9 @@
 //! Indexes come and go while transactions run: simulated under many seeds and every scheme.
 
-use crate::kit::{drawn, index, seeds, spawn_ticker};
-use chiliad_engine::Session;
-use chiliad_engine::names::{UnderScheme, under};
+use crate::kit::{Db, Worker, drawn, index, seeds, spawn_ticker};
 use chiliad_engine::{
-    Database, Error, Intent, Isolation, Options, Range, Result, Scheme, Snapshots, Store,
-    TableChange, TableId, TableSpec, Transaction, Worker,
+    Error, Intent, Isolation, Options, Range, Result, Snapshots, TableChange, TableId, TableSpec,
+    Transaction,
 };
 use chiliad_machine::{Fault, Machine};
 use chiliad_simulator::{Config, Outcome, Run, Sim};
@@ -14,8 +12,8 @@ use std::rc::Rc;
 const KEYS: u64 = 14;
 
 /// State that the cores of a simulated run share.
-struct World<S: Scheme<Sim>> {
-    db: Database<Sim, S>,
+struct World {
+    db: Db<Sim>,
     table: TableId,
     unique: bool,
 }
@@ -33,7 +31,7 @@ fn value(number: u64) -> [u8; 4] {
     [number as u8, below(3) as u8, 7, 7]
 }
 
-impl<S: Scheme<Sim>> World<S> {
+impl World {
     /// Adds the index, looks at it, and drops it again, a few times.
     fn build(&self) {
         let mut worker = self.db.worker().expect("a slot");
@@ -52,7 +50,7 @@ impl<S: Scheme<Sim>> World<S> {
     }
 
     /// Every row has its entry, and every entry its row.
-    fn compare(&self, worker: &mut Worker<Sim, S>, intent: &Intent<'_>, position: usize) {
+    fn compare(&self, worker: &mut Worker<Sim>, intent: &Intent<'_>, position: usize) {
         loop {
             match self.look(worker, intent, position) {
                 Ok((rows, mut found)) => {
@@ -69,7 +67,7 @@ impl<S: Scheme<Sim>> World<S> {
     #[expect(clippy::type_complexity, reason = "rows, by the table and by the index")]
     fn look(
         &self,
-        worker: &mut Worker<Sim, S>,
+        worker: &mut Worker<Sim>,
         intent: &Intent<'_>,
         position: usize,
     ) -> Result<(Vec<Vec<u8>>, Vec<Vec<u8>>)> {
@@ -105,7 +103,7 @@ impl<S: Scheme<Sim>> World<S> {
         }
     }
 
-    fn transact(&self, worker: &mut Worker<Sim, S>) -> Result<()> {
+    fn transact(&self, worker: &mut Worker<Sim>) -> Result<()> {
         let mut tx = worker.begin(&Intent { partitions: &[0, 1], ..Intent::update() })?;
         if let Err(error) = self.write(&mut tx) {
             // An error from a state that never was is a conflict.
@@ -138,9 +136,8 @@ impl<S: Scheme<Sim>> World<S> {
 /// One core adds and drops an index, two write, one ticks.
 struct Simulated(Config);
 
-impl UnderScheme<Sim> for Simulated {
-    type Output = Outcome;
-    fn run<S: Scheme<Sim>>(self) -> Outcome {
+impl Simulated {
+    fn run(self, scheme: &str) -> Outcome {
         let seed = self.0.seed;
         let mut run = Run::new(self.0);
         let world = run.outside(|| {
@@ -152,7 +149,7 @@ impl UnderScheme<Sim> for Simulated {
                 verify: seed.is_multiple_of(5),
                 ..Options::default()
             };
-            let db = Database::<Sim, S>::open(options).expect("opens");
+            let db = Db::<Sim>::open(scheme, options);
             let table = db.create_table(TableSpec::ordered("rows")).expect("created");
             let mut worker = db.worker().expect("a slot");
             for number in 0..KEYS {
@@ -179,7 +176,7 @@ impl UnderScheme<Sim> for Simulated {
 }
 
 fn simulate(seed: u64, scheme: &str, fault: Option<&'static Fault>) -> Outcome {
-    under::<Sim, _>(scheme, Simulated(drawn(seed, fault))).expect("a scheme")
+    Simulated(drawn(seed, fault)).run(scheme)
 }
 
 #[test]

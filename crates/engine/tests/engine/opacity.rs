@@ -1,19 +1,16 @@
 //! A transaction that acts on a state that never was is refused before it has read half as much again
 //! (`Options::opacity`), under every scheme that looks at its reads once more.
 
-use chiliad_engine::Session;
-use chiliad_engine::{
-    Database, DlDetect, Error, GlobalTid, Intent, NoWait, Occ, OccSerial, Options, Range, Reason,
-    Scheme, Silo, TableId, TableSpec, Transaction, WaitDie,
-};
+use crate::kit::Db;
+use chiliad_engine::{Error, Intent, Options, Range, Reason, TableId, TableSpec, Transaction};
 use chiliad_machine::Interleaved;
 
 const ROWS: u64 = 6_000;
 /// Reads after which a small read set is looked at again.
 const FEW: u64 = 64;
 
-struct World<S: Scheme<Interleaved>> {
-    db: Database<Interleaved, S>,
+struct World {
+    db: Db<Interleaved>,
     rows: TableId,
     /// Where rows come.
     gaps: TableId,
@@ -27,9 +24,9 @@ enum Disturbance {
     Insertion,
 }
 
-impl<S: Scheme<Interleaved>> World<S> {
-    fn new() -> Self {
-        let db = Database::<Interleaved, S>::open(Options::default()).expect("opens");
+impl World {
+    fn new(scheme: &str) -> Self {
+        let db = Db::<Interleaved>::open(scheme, Options::default());
         let create = |name| db.create_table(TableSpec::ordered(name)).expect("created");
         let (rows, gaps) = (create("rows"), create("gaps"));
         let mut worker = db.worker().expect("a slot");
@@ -70,34 +67,29 @@ impl<S: Scheme<Interleaved>> World<S> {
     }
 }
 
-fn notices_in_time<S: Scheme<Interleaved>>(disturbances: &[Disturbance]) {
-    let world = World::<S>::new();
+fn notices_in_time(scheme: &str, disturbances: &[Disturbance]) {
+    let world = World::new(scheme);
     for &disturbance in disturbances {
         for before in [1, 10, 63, 64, 100, 1_000, 4_000] {
             let (after, ended) = world.read_on(before, disturbance);
-            assert_eq!(
-                ended,
-                Err(Error::Conflict(Reason::Inconsistent)),
-                "{} {before}",
-                S::INFO.name
-            );
+            assert_eq!(ended, Err(Error::Conflict(Reason::Inconsistent)), "{scheme} {before}");
             let most = FEW.max(before.div_ceil(2) + 1);
-            assert!(after <= most, "{}: {after} after {before}", S::INFO.name);
+            assert!(after <= most, "{scheme}: {after} after {before}");
         }
     }
     let (after, ended) = world.read_on(100, Disturbance::None);
-    assert_eq!((after, ended), (ROWS - 100, Ok(())), "{}", S::INFO.name);
+    assert_eq!((after, ended), (ROWS - 100, Ok(())), "{scheme}");
 }
 
 #[test]
 fn a_state_that_never_was_is_noticed_in_time() {
     let all = [Disturbance::Update, Disturbance::Insertion];
-    notices_in_time::<Silo<Interleaved>>(&all);
-    notices_in_time::<GlobalTid<Interleaved>>(&all);
-    notices_in_time::<Occ<Interleaved>>(&all);
-    notices_in_time::<OccSerial<Interleaved>>(&all);
+    notices_in_time("silo", &all);
+    notices_in_time("global-tid", &all);
+    notices_in_time("occ", &all);
+    notices_in_time("occ-serial", &all);
     // What they have read is locked; where they have missed something it is not.
-    notices_in_time::<NoWait<Interleaved>>(&all[1..]);
-    notices_in_time::<WaitDie<Interleaved>>(&all[1..]);
-    notices_in_time::<DlDetect<Interleaved>>(&all[1..]);
+    notices_in_time("no-wait", &all[1..]);
+    notices_in_time("wait-die", &all[1..]);
+    notices_in_time("dl-detect", &all[1..]);
 }

@@ -2,10 +2,8 @@
 //! that of the version before it, whichever worker wrote that and whatever has left the index since.
 //! Recovery goes by these orders.
 
-use crate::kit::{schedule, seeds};
-use chiliad_engine::names::{UnderScheme, under};
-use chiliad_engine::{Database, Error, Intent, Options, Result, Scheme, TableId, TableSpec};
-use chiliad_engine::{Transaction, Worker};
+use crate::kit::{Db, Worker, schedule, seeds};
+use chiliad_engine::{Error, Intent, Options, Result, TableId, TableSpec, Transaction};
 use chiliad_machine::{Fault, Machine};
 use chiliad_simulator::{Config, Run, Sim};
 use std::cell::RefCell;
@@ -19,8 +17,8 @@ const TURNS: u64 = 40;
 /// A committed change of a key: its order, the row, and whether it came.
 type Change = (u64, u64, bool);
 
-struct World<S: Scheme<Sim>> {
-    db: Database<Sim, S>,
+struct World {
+    db: Db<Sim>,
     table: TableId,
     changes: RefCell<BTreeMap<u64, Vec<Change>>>,
 }
@@ -29,7 +27,7 @@ fn below(n: u64) -> u64 {
     Sim::random() % n
 }
 
-impl<S: Scheme<Sim>> World<S> {
+impl World {
     fn work(&self, core: u64) {
         let mut worker = self.db.worker().expect("a slot");
         for turn in 0..TURNS {
@@ -42,7 +40,7 @@ impl<S: Scheme<Sim>> World<S> {
 
     /// Inserts a row of this number, gives that up, or removes whatever row there is. The first core also
     /// commits a lot elsewhere, so that its orders are ahead of the others'.
-    fn transact(&self, worker: &mut Worker<Sim, S>, core: u64, number: u64) -> Result<()> {
+    fn transact(&self, worker: &mut Worker<Sim>, core: u64, number: u64) -> Result<()> {
         let begin = Intent { partitions: &[0], ..Intent::update() };
         if core == 0 {
             let mut tx = worker.begin(&begin)?;
@@ -76,12 +74,11 @@ impl<S: Scheme<Sim>> World<S> {
 /// The changes of all keys.
 struct Simulated(Config);
 
-impl UnderScheme<Sim> for Simulated {
-    type Output = BTreeMap<u64, Vec<Change>>;
-    fn run<S: Scheme<Sim>>(self) -> Self::Output {
+impl Simulated {
+    fn run(self, scheme: &str) -> BTreeMap<u64, Vec<Change>> {
         let mut run = Run::new(self.0);
         let world = run.outside(|| {
-            let db = Database::<Sim, S>::open(Options::default()).expect("opens");
+            let db = Db::<Sim>::open(scheme, Options::default());
             let table = db.create_table(TableSpec::ordered("rows")).expect("created");
             Rc::new(World { db, table, changes: RefCell::default() })
         });
@@ -116,7 +113,7 @@ fn follow_each_other(changes: &BTreeMap<u64, Vec<Change>>) -> bool {
 
 fn simulate(seed: u64, scheme: &str, fault: Option<&'static Fault>) -> BTreeMap<u64, Vec<Change>> {
     let config = Config { schedule: schedule(seed), fault, ..Config::new(seed) };
-    under::<Sim, _>(scheme, Simulated(config)).expect("a scheme")
+    Simulated(config).run(scheme)
 }
 
 #[test]

@@ -1,11 +1,10 @@
 //! Parts of transactions that are taken back while others are at work: nothing of them is ever seen. On simulated cores,
 //! under every scheme.
 
-use crate::kit::{Dice, drawn, seeds};
+use crate::kit::{Db, Dice, Worker, drawn, seeds};
 use chiliad_api::UndoLog;
-use chiliad_engine::names::{UnderScheme, all, under};
-use chiliad_engine::{Database, Error, Intent, Options, Range, Result, Scheme, Session, TableId};
-use chiliad_engine::{TableSpec, Transaction};
+use chiliad_engine::names::all;
+use chiliad_engine::{Error, Intent, Options, Range, Result, TableId, TableSpec, Transaction};
 use chiliad_machine::{Fault, Machine};
 use chiliad_simulator::{Config, Run, Sim};
 use std::cell::RefCell;
@@ -18,8 +17,8 @@ const TRANSFERS: u64 = 6;
 
 struct Transfers(Config);
 
-struct World<S: Scheme<Sim>> {
-    db: Database<Sim, S>,
+struct World {
+    db: Db<Sim>,
     table: TableId,
     /// What somebody has seen that never should be.
     wrong: RefCell<Vec<String>>,
@@ -66,7 +65,7 @@ fn transfer(tx: &mut dyn Transaction, table: TableId, from: u64, to: u64) -> Res
     Ok(())
 }
 
-impl<S: Scheme<Sim>> World<S> {
+impl World {
     fn work(&self, core: u64, seed: u64) {
         let mut dice = Dice(seed.wrapping_mul(31) + core + 1);
         let mut worker = self.db.worker().expect("a slot");
@@ -80,7 +79,7 @@ impl<S: Scheme<Sim>> World<S> {
 
     fn until_done(
         &self,
-        worker: &mut chiliad_engine::Worker<Sim, S>,
+        worker: &mut Worker<Sim>,
         body: &mut dyn FnMut(&mut dyn Transaction) -> Result<()>,
     ) {
         for retries in 0.. {
@@ -114,15 +113,13 @@ impl<S: Scheme<Sim>> World<S> {
     }
 }
 
-impl UnderScheme<Sim> for Transfers {
+impl Transfers {
     /// Why the run failed: its verdict where it did not complete, otherwise the wrong sum at its end.
-    type Output = Option<String>;
-
-    fn run<S: Scheme<Sim>>(self) -> Self::Output {
+    fn run(self, scheme: &str) -> Option<String> {
         let seed = self.0.seed;
         let mut run = Run::new(Config { events_max: 4_000_000, ..self.0 });
         let world = run.outside(|| {
-            let db = Database::<Sim, S>::open(Options::default()).expect("opens");
+            let db = Db::<Sim>::open(scheme, Options::default());
             let table = db.create_table(TableSpec::ordered("accounts")).expect("created");
             let mut worker = db.worker().expect("a slot");
             for account in 0..ACCOUNTS {
@@ -150,7 +147,7 @@ impl UnderScheme<Sim> for Transfers {
 }
 
 fn simulate(seed: u64, scheme: &str, fault: Option<&'static Fault>) -> Option<String> {
-    under::<Sim, _>(scheme, Transfers(drawn(seed, fault))).expect("a scheme")
+    Transfers(drawn(seed, fault)).run(scheme)
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Read-only tables: loads are their only writers, until they are sealed; then they are read without
 //! the scheme, and what is read is what was loaded.
 
-use crate::kit::index;
+use crate::kit::{Db, Worker, index};
 use chiliad_engine::Session;
-use chiliad_engine::names::{self, UnderScheme};
+use chiliad_engine::names;
 use chiliad_engine::{
     Alone, Database, DurableOptions, Error, Get, Intent, Isolation, Mode, Options, Range, Reason,
-    Scheme, Silo, Snapshots, Stepped, TableId, TableSpec, Transaction, Writes,
+    Silo, Snapshots, Stepped, TableId, TableSpec, Transaction, Writes,
 };
 use chiliad_machine::Interleaved;
 use chiliad_machine::disk::Disk;
@@ -21,62 +21,56 @@ fn is_refused<T: std::fmt::Debug>(result: Result<T, Error>) -> bool {
 }
 
 /// Every way to write is refused, before and after the seal, and the transaction goes on.
-struct EveryWrite;
-
-impl UnderScheme<Interleaved> for EveryWrite {
-    type Output = ();
-    fn run<S: Scheme<Interleaved>>(self) {
-        for hash in [false, true] {
-            let db =
-                Database::<Interleaved, S>::open(Options { verify: hash, ..Options::default() });
-            let db = db.expect("opens");
-            let spec = if hash { TableSpec::hash("rates", 8) } else { TableSpec::ordered("rates") };
-            let rates = db
-                .create_table(spec.with_index(index("by_value", 0, 1, false)).read_only())
-                .expect("new");
-            let other = db.create_table(TableSpec::ordered("other")).expect("new");
-            let mut worker = db.worker().expect("a slot");
-            worker.load(rates, b"a", b"1").expect("loads");
-            for sealed in [false, true] {
-                if sealed {
-                    db.seal("rates").expect("sealed");
-                    db.seal("rates").expect("sealed already");
-                    assert!(is_refused(worker.load(rates, b"c", b"3")), "{}", S::INFO.name);
-                }
-                let mut tx = worker.begin(&Intent::update()).expect("begins");
-                let row = tx.get(rates, b"a").expect("reads").expect("there");
-                assert_eq!(tx.bytes(row).expect("its own"), b"1");
-                assert_eq!(tx.get(rates, b"z").expect("reads"), None);
-                assert!(is_refused(tx.insert(rates, b"b", b"2")));
-                assert!(is_refused(tx.put(rates, b"a", b"2")));
-                assert!(is_refused(tx.update(row, b"2")));
-                assert!(is_refused(tx.modify(row).map(|_| ())));
-                assert!(is_refused(tx.remove_row(row)));
-                assert!(is_refused(tx.get_for_update(rates, b"a")));
-                assert!(is_refused(tx.get_many(&[Get::update(rates, b"a")], &mut [None])));
-                tx.put(other, b"x", b"y").expect("another table");
-                tx.commit().expect("alone");
-                if !sealed {
-                    worker.load(rates, b"b", b"2").expect("loads");
-                }
+fn every_write(scheme: &str) {
+    for hash in [false, true] {
+        let options = Options { verify: hash, ..Options::default() };
+        let db = Db::<Interleaved>::open(scheme, options);
+        let spec = if hash { TableSpec::hash("rates", 8) } else { TableSpec::ordered("rates") };
+        let rates = db
+            .create_table(spec.with_index(index("by_value", 0, 1, false)).read_only())
+            .expect("new");
+        let other = db.create_table(TableSpec::ordered("other")).expect("new");
+        let mut worker = db.worker().expect("a slot");
+        worker.load(rates, b"a", b"1").expect("loads");
+        for sealed in [false, true] {
+            if sealed {
+                db.seal("rates").expect("sealed");
+                db.seal("rates").expect("sealed already");
+                assert!(is_refused(worker.load(rates, b"c", b"3")), "{scheme}");
             }
-            let mut tx = worker.begin(&Intent::read_only()).expect("begins");
-            let mut rows = [None; 3];
-            let gets = [b"a", b"b", b"c"].map(|key| Get::read(rates, key));
-            tx.get_many(&gets, &mut rows).expect("reads");
-            assert_eq!(rows.map(|row| row.is_some()), [true, true, false]);
-            let found = tx.scan_index(rates, 0, Range::all()).expect("scans");
-            assert_eq!(found.len(), 2);
+            let mut tx = worker.begin(&Intent::update()).expect("begins");
+            let row = tx.get(rates, b"a").expect("reads").expect("there");
+            assert_eq!(tx.bytes(row).expect("its own"), b"1");
+            assert_eq!(tx.get(rates, b"z").expect("reads"), None);
+            assert!(is_refused(tx.insert(rates, b"b", b"2")));
+            assert!(is_refused(tx.put(rates, b"a", b"2")));
+            assert!(is_refused(tx.update(row, b"2")));
+            assert!(is_refused(tx.modify(row).map(|_| ())));
+            assert!(is_refused(tx.remove_row(row)));
+            assert!(is_refused(tx.get_for_update(rates, b"a")));
+            assert!(is_refused(tx.get_many(&[Get::update(rates, b"a")], &mut [None])));
+            tx.put(other, b"x", b"y").expect("another table");
             tx.commit().expect("alone");
-            assert_eq!(db.tables()[0].1.writes, Writes::Nobody);
+            if !sealed {
+                worker.load(rates, b"b", b"2").expect("loads");
+            }
         }
+        let mut tx = worker.begin(&Intent::read_only()).expect("begins");
+        let mut rows = [None; 3];
+        let gets = [b"a", b"b", b"c"].map(|key| Get::read(rates, key));
+        tx.get_many(&gets, &mut rows).expect("reads");
+        assert_eq!(rows.map(|row| row.is_some()), [true, true, false]);
+        let found = tx.scan_index(rates, 0, Range::all()).expect("scans");
+        assert_eq!(found.len(), 2);
+        tx.commit().expect("alone");
+        assert_eq!(db.tables()[0].1.writes, Writes::Nobody);
     }
 }
 
 #[test]
 fn transactions_do_not_write() {
     for info in names::all::<Interleaved>() {
-        names::under(info.name, EveryWrite).expect("a scheme");
+        every_write(info.name);
     }
 }
 
@@ -105,16 +99,8 @@ fn a_snapshot_of_before_does_not_see_what_was_loaded_since() {
     past.commit().expect("a snapshot never aborts");
 }
 
-/// Cores load, one seals, others read all the while.
-struct Beside {
-    seed: u64,
-}
-
 /// Rows that a transaction sees by a scan, twice, and by single look-ups.
-fn count<S: Scheme<Sim>>(
-    worker: &mut chiliad_engine::Worker<Sim, S>,
-    table: TableId,
-) -> Result<[usize; 3], Error> {
+fn count(worker: &mut Worker<Sim>, table: TableId) -> Result<[usize; 3], Error> {
     let mut tx = worker.begin(&Intent::read_only())?;
     let first = tx.scan(table, Range::all())?.len();
     let mut single = 0;
@@ -128,74 +114,71 @@ fn count<S: Scheme<Sim>>(
 
 const KEYS: u64 = 40;
 
-impl UnderScheme<Sim> for Beside {
-    type Output = bool;
-    fn run<S: Scheme<Sim>>(self) -> bool {
-        let seed = self.seed;
-        let mut config = Config::new(seed);
-        config.memory_model = if seed % 2 == 1 { MemoryModel::Tso } else { MemoryModel::Sc };
-        if seed / 2 % 2 == 1 {
-            config.schedule = Schedule::few_preemptions();
-        }
-        let mut run = Run::new(config);
-        let db = run.outside(|| Database::<Sim, S>::open(Options::default()).expect("opens"));
-        let spec = TableSpec::ordered("rates").read_only();
-        let table = run.outside(|| db.create_table(spec).expect("new"));
-        let loaded = Rc::new(Cell::new(0));
-        let counts = Rc::new(RefCell::new(Vec::new()));
-        let sealed = Rc::new(Cell::new(false));
-        for part in 0..2 {
-            let (db, loaded) = (db.clone(), loaded.clone());
-            run.spawn(format!("loader {part}"), move || {
-                let mut worker = db.worker().expect("a slot");
-                for key in (part..KEYS).step_by(2) {
-                    match worker.load(table, &key.to_be_bytes(), b"row") {
-                        Ok(()) => loaded.set(loaded.get() + 1),
-                        Err(error) => return assert!(is_refused::<()>(Err(error))),
-                    }
-                }
-            });
-        }
-        let (sealing, done) = (db.clone(), sealed.clone());
-        run.spawn("sealer", move || {
-            // Some rows are there by then, and some come too late.
-            let mut worker = sealing.worker().expect("a slot");
-            while count(&mut worker, table).is_ok_and(|[first, ..]| first < KEYS as usize / 4) {}
-            sealing.seal("rates").expect("sealed");
-            done.set(true);
-        });
-        for reader in 0..2 {
-            let (db, counts, sealed) = (db.clone(), counts.clone(), sealed.clone());
-            run.spawn(format!("reader {reader}"), move || {
-                let mut worker = db.worker().expect("a slot");
-                for _ in 0..12 {
-                    let after = sealed.get();
-                    match count(&mut worker, table) {
-                        Ok(seen) => counts.borrow_mut().push((after, seen)),
-                        Err(Error::Conflict(reason)) => {
-                            // What was found before the seal may still be refused, nothing later.
-                            assert!(!after || reason == Reason::Phantom, "{reason:?}");
-                        }
-                        Err(error) => panic!("{error}"),
-                    }
-                }
-            });
-        }
-        let outcome = run.go();
-        assert!(outcome.verdict.is_completed(), "{} seed {seed}: {outcome:?}", S::INFO.name);
-        let loaded = loaded.get();
-        for (after, seen) in counts.borrow().iter() {
-            let [first, single, second] = *seen;
-            assert!(first == single && first == second, "{} seed {seed}: {seen:?}", S::INFO.name);
-            assert!(!after || first == loaded, "{} seed {seed}: {loaded}", S::INFO.name);
-        }
-        run.outside(|| {
-            let mut worker = db.worker().expect("a slot");
-            assert_eq!(count(&mut worker, table), Ok([loaded; 3]));
-            drop((worker, db));
-        });
-        loaded < KEYS as usize
+/// Cores load, one seals, others read all the while. Returns whether a load came too late.
+fn read_beside(scheme: &str, seed: u64) -> bool {
+    let mut config = Config::new(seed);
+    config.memory_model = if seed % 2 == 1 { MemoryModel::Tso } else { MemoryModel::Sc };
+    if seed / 2 % 2 == 1 {
+        config.schedule = Schedule::few_preemptions();
     }
+    let mut run = Run::new(config);
+    let db = run.outside(|| Db::<Sim>::open(scheme, Options::default()));
+    let spec = TableSpec::ordered("rates").read_only();
+    let table = run.outside(|| db.create_table(spec).expect("new"));
+    let loaded = Rc::new(Cell::new(0));
+    let counts = Rc::new(RefCell::new(Vec::new()));
+    let sealed = Rc::new(Cell::new(false));
+    for part in 0..2 {
+        let (db, loaded) = (db.clone(), loaded.clone());
+        run.spawn(format!("loader {part}"), move || {
+            let mut worker = db.worker().expect("a slot");
+            for key in (part..KEYS).step_by(2) {
+                match worker.load(table, &key.to_be_bytes(), b"row") {
+                    Ok(()) => loaded.set(loaded.get() + 1),
+                    Err(error) => return assert!(is_refused::<()>(Err(error))),
+                }
+            }
+        });
+    }
+    let (sealing, done) = (db.clone(), sealed.clone());
+    run.spawn("sealer", move || {
+        // Some rows are there by then, and some come too late.
+        let mut worker = sealing.worker().expect("a slot");
+        while count(&mut worker, table).is_ok_and(|[first, ..]| first < KEYS as usize / 4) {}
+        sealing.seal("rates").expect("sealed");
+        done.set(true);
+    });
+    for reader in 0..2 {
+        let (db, counts, sealed) = (db.clone(), counts.clone(), sealed.clone());
+        run.spawn(format!("reader {reader}"), move || {
+            let mut worker = db.worker().expect("a slot");
+            for _ in 0..12 {
+                let after = sealed.get();
+                match count(&mut worker, table) {
+                    Ok(seen) => counts.borrow_mut().push((after, seen)),
+                    Err(Error::Conflict(reason)) => {
+                        // What was found before the seal may still be refused, nothing later.
+                        assert!(!after || reason == Reason::Phantom, "{reason:?}");
+                    }
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        });
+    }
+    let outcome = run.go();
+    assert!(outcome.verdict.is_completed(), "{scheme} seed {seed}: {outcome:?}");
+    let loaded = loaded.get();
+    for (after, seen) in counts.borrow().iter() {
+        let [first, single, second] = *seen;
+        assert!(first == single && first == second, "{scheme} seed {seed}: {seen:?}");
+        assert!(!after || first == loaded, "{scheme} seed {seed}: {loaded}");
+    }
+    run.outside(|| {
+        let mut worker = db.worker().expect("a slot");
+        assert_eq!(count(&mut worker, table), Ok([loaded; 3]));
+        drop((worker, db));
+    });
+    loaded < KEYS as usize
 }
 
 #[test]
@@ -205,7 +188,7 @@ fn readers_beside_the_seal_see_one_state() {
         info.isolation != Isolation::None && !info.needs_partitions
     };
     for info in names::all::<Sim>().into_iter().filter(transactional) {
-        let late = |seed: &u64| names::under(info.name, Beside { seed: *seed }).expect("a scheme");
+        let late = |seed: &u64| read_beside(info.name, *seed);
         let cut_short = (0..40).filter(late).count();
         assert!(cut_short > 0, "{}: no load came too late", info.name);
     }

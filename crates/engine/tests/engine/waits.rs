@@ -1,11 +1,9 @@
 //! Every wait ends: at the deadline, when the transaction is told to give up, and at once where it is for a
 //! transaction that it runs inside. On simulated cores, under every scheme.
 
-use crate::kit::{pause_until, schedule, seeds};
-use chiliad_engine::Session;
-use chiliad_engine::names::{UnderScheme, all, under};
-use chiliad_engine::{Cancel, Database, Error, Intent, Options, Result, Scheme, Transaction};
-use chiliad_engine::{TableId, TableSpec, Worker};
+use crate::kit::{Db, Worker, pause_until, schedule, seeds};
+use chiliad_engine::names::all;
+use chiliad_engine::{Cancel, Error, Intent, Options, Result, TableId, TableSpec, Transaction};
 use chiliad_machine::{Fault, Machine};
 use chiliad_simulator::{Config, Run, Sim};
 use std::cell::{Cell, RefCell};
@@ -45,8 +43,8 @@ struct Scenario {
     begins_first: bool,
 }
 
-struct World<S: Scheme<Sim>> {
-    db: Database<Sim, S>,
+struct World {
+    db: Db<Sim>,
     table: TableId,
     cancel: Cancel<Sim>,
     begun: Cell<bool>,
@@ -70,7 +68,7 @@ fn touch(tx: &mut dyn Transaction, table: TableId, how: Touch) -> Result<()> {
     }
 }
 
-impl<S: Scheme<Sim>> World<S> {
+impl World {
     /// Touches the row and does nothing until the waiter has ended, or for long.
     fn hold(&self, how: Touch, begins_first: bool) {
         let mut worker = self.db.worker().expect("a slot");
@@ -126,7 +124,7 @@ impl<S: Scheme<Sim>> World<S> {
         }
     }
 
-    fn attempt(&self, worker: &mut Worker<Sim, S>, intent: &Intent<'_>, how: Touch) -> Result<()> {
+    fn attempt(&self, worker: &mut Worker<Sim>, intent: &Intent<'_>, how: Touch) -> Result<()> {
         let mut tx = worker.begin(intent)?;
         self.begun.set(true);
         pause_until(|| self.held.get());
@@ -155,17 +153,15 @@ impl<S: Scheme<Sim>> World<S> {
     }
 }
 
-impl UnderScheme<Sim> for Scenario {
+impl Scenario {
     /// What came of the waiter; `None`: it waits on.
-    type Output = Option<Result<()>>;
-
-    fn run<S: Scheme<Sim>>(self) -> Self::Output {
+    fn run(self, scheme: &str) -> Option<Result<()>> {
         let Self { config, by, holder, waiter, begins_first } = self;
         let mut run = Run::new(Config { events_max: 2_000_000, ..config });
         let world = run.outside(|| {
             let long = Some(Duration::from_secs(3600));
             let options = Options { wait_timeout: long, ..Options::default() };
-            let db = Database::<Sim, S>::open(options).expect("opens");
+            let db = Db::<Sim>::open(scheme, options);
             let table = db.create_table(TableSpec::ordered("rows")).expect("created");
             db.worker().expect("a slot").load(table, b"row", b"old").expect("loaded");
             let (begun, held, ended) = Default::default();
@@ -212,8 +208,7 @@ fn simulate(
     let config = Config { schedule: schedule(seed), fault, ..Config::new(seed) };
     // The older one waits there.
     let begins_first = scheme == "wait-die" && by != By::Outer;
-    let scenario = Scenario { config, by, holder, waiter, begins_first };
-    under::<Sim, _>(scheme, scenario).expect("a scheme")
+    Scenario { config, by, holder, waiter, begins_first }.run(scheme)
 }
 
 #[test]

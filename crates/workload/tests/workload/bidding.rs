@@ -1,11 +1,9 @@
 //! Bidding: the rows, what is drawn, what a bid does to the rows, and conditions that hold and can fail.
 
-mod model;
-
+use crate::model::{Counts, Model, Outcome};
 use chiliad_workload::bidding::schema::{bid, bidmax, biduser, key};
 use chiliad_workload::bidding::{Bidding, BiddingOptions, Client};
 use chiliad_workload::{ClientId, Workload};
-use model::{Counts, Model, Outcome};
 
 fn start(options: BiddingOptions) -> (Bidding, Model, Client) {
     let bidding = Bidding::new(options).unwrap();

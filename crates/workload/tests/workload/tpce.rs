@@ -1,14 +1,12 @@
 //! TPC-E: the rows, what each transaction does to them, and conditions that hold and can fail.
 
-mod model;
-
+use crate::model::{Counts, Model, Outcome};
 use chiliad_workload::Workload;
 use chiliad_workload::tpce::schema::{
     broker, cash_transaction, customer_account, holding, holding_history, holding_summary, key,
     last_trade, settlement, trade,
 };
 use chiliad_workload::tpce::{Client, Mix, Tpce, TpceOptions};
-use model::{Counts, Model, Outcome};
 
 fn start(options: TpceOptions) -> (Tpce, Model, Client) {
     let tpce = Tpce::new(options).unwrap();

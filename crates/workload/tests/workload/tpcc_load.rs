@@ -1,7 +1,6 @@
 //! TPC-C's population, row by row against clause 4.3.3.1.
 
-mod model;
-
+use crate::model::{Model, Outcome};
 use chiliad_workload::Workload;
 use chiliad_workload::tpcc::random::has_original;
 use chiliad_workload::tpcc::schema::{
@@ -9,7 +8,6 @@ use chiliad_workload::tpcc::schema::{
     stock_info, warehouse,
 };
 use chiliad_workload::tpcc::{Tpcc, TpccOptions};
-use model::{Model, Outcome};
 use std::collections::BTreeSet;
 
 /// Whether `part` of `whole` is `percent` of a hundred, give or take a tenth.

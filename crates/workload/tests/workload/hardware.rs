@@ -1,8 +1,7 @@
 //! Graphs of tasks on simulated hardware that runs them ahead of their turn: rows and answers are those of the same requests
 //! run one after another, and no task breaks a rule.
 
-mod graphs;
-
+use crate::graphs::{After, by_statements, check, load, requests, rows, same};
 use chiliad_simulator::description::Description;
 use chiliad_simulator::{Config, Hardware, Outcome, Run, Sim, TaskOptions};
 use chiliad_swarm::{Graph, Swarm};
@@ -14,7 +13,6 @@ use chiliad_workload::tpcc::tasks::TpccTasks;
 use chiliad_workload::tpcc::{self, Mix, Tpcc, TpccOptions};
 use chiliad_workload::tpce::tasks::TpceTasks;
 use chiliad_workload::tpce::{self, Tpce, TpceOptions};
-use graphs::{After, by_statements, check, load, requests, rows, same};
 
 /// A run of so many requests on so many cores.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,8 @@
 //! YCSB: what is drawn, and what transactions do to the records.
 
-mod model;
-
+use crate::model::{Counts, Model};
 use chiliad_workload::ycsb::{Client, Ycsb, YcsbOptions, key};
 use chiliad_workload::{ClientId, Workload};
-use model::{Counts, Model};
 
 fn start(options: YcsbOptions) -> (Ycsb, Model, Client) {
     let ycsb = Ycsb::new(options).unwrap();

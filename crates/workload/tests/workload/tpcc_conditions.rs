@@ -1,14 +1,12 @@
 //! The conditions of clause 3.3.2 hold after loading and after running, and each of them fails when
 //! the rows it speaks of do not agree.
 
-mod model;
-
+use crate::model::Model;
 use chiliad_workload::Workload;
 use chiliad_workload::tpcc::schema::{
     customer, district, history, key, order, order_line, warehouse,
 };
 use chiliad_workload::tpcc::{Mix, Tpcc, TpccOptions};
-use model::Model;
 
 /// A micro database after some transactions, with orders of both kinds.
 fn used() -> (Tpcc, Model) {

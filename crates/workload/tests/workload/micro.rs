@@ -1,12 +1,10 @@
 //! The small loads: every kind of transaction comes up, the conditions hold, and fail when the rows
 //! do not agree.
 
-mod model;
-
+use crate::model::{Model, Outcome};
 use chiliad_api::TableId;
 use chiliad_workload::Workload;
 use chiliad_workload::micro::{Bank, BankOptions, InsertDelete, InsertDeleteOptions};
-use model::{Model, Outcome};
 use std::collections::BTreeSet;
 
 fn insert_delete(hash: bool) -> (InsertDelete, Model) {

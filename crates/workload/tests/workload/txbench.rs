@@ -1,12 +1,10 @@
 //! TxBench: the rows, what is drawn, what transactions do to the rows, and conditions that hold and can
 //! fail.
 
-mod model;
-
+use crate::model::{Counts, Model, Outcome};
 use chiliad_workload::txbench::schema::{NAMES, TEXTS, item, key};
 use chiliad_workload::txbench::{Client, Txbench, TxbenchOptions};
 use chiliad_workload::{ClientId, Workload};
-use model::{Counts, Model, Outcome};
 
 fn start(options: TxbenchOptions) -> (Txbench, Model, Client) {
     let txbench = Txbench::new(options).unwrap();

@@ -1,8 +1,7 @@
 //! The log of tasks on simulated hardware, cut short anywhere: what it recovers is what the first requests leave one after
 //! another, as many as had been drained, at least.
 
-mod graphs;
-
+use crate::graphs::{Rows, load, requests, rows};
 use chiliad_api::{Intent, Running, Store};
 use chiliad_machine::Plain;
 use chiliad_simulator::description::{Description, TaskUnits};
@@ -16,7 +15,6 @@ use chiliad_workload::tpcc::tasks::TpccTasks;
 use chiliad_workload::tpcc::{Mix, Tpcc, TpccOptions};
 use chiliad_workload::tpce::tasks::TpceTasks;
 use chiliad_workload::tpce::{Tpce, TpceOptions};
-use graphs::{Rows, load, requests, rows};
 
 type Tables = Vec<(String, Rows)>;
 

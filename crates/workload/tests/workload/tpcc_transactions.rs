@@ -1,15 +1,13 @@
 //! What each of TPC-C's transactions does to the rows, compared with the rows before, and how often
 //! each comes up.
 
-mod model;
-
+use crate::model::{Counts, Model, Outcome};
 use chiliad_workload::tpcc::schema::{
     customer, customer_info, district, history, item, key, order, order_line, stock, stock_info,
     warehouse,
 };
 use chiliad_workload::tpcc::{Client, Mix, Scale, Tpcc, TpccOptions};
 use chiliad_workload::{ClientId, Workload};
-use model::{Model, Outcome};
 use std::collections::{BTreeMap, BTreeSet};
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -67,7 +65,7 @@ fn new_order() {
     let (mut rollbacks, mut remote, mut twice) = (0, 0, 0);
     for _ in 0..400 {
         let before = Before::of(&model);
-        model.counts = model::Counts::default();
+        model.counts = Counts::default();
         let (_, outcome) = model.step(&tpcc, &mut client);
         let counts = model.counts;
         assert_eq!((counts.gets, counts.groups, counts.scans, counts.removes), (0, 1, 0, 0));
@@ -155,7 +153,7 @@ fn payment() {
     let (mut by_name, mut remote, mut bad, mut cut) = (0, 0, 0, 0);
     for _ in 0..600 {
         let before = Before::of(&model);
-        model.counts = model::Counts::default();
+        model.counts = Counts::default();
         model.step(&tpcc, &mut client);
         let counts = model.counts;
         let (customer, is_bad, length) = check_payment(&before, &model);
@@ -242,7 +240,7 @@ fn delivery_order_status_and_stock_level() {
     let (mut skipped, mut deliveries, mut status, mut levels) = (0, 0, 0, 0);
     for _ in 0..1500 {
         let before = Before::of(&model);
-        model.counts = model::Counts::default();
+        model.counts = Counts::default();
         let (kind, _) = model.step(&tpcc, &mut client);
         let counts = model.counts;
         match tpcc.kinds()[kind] {

@@ -1,14 +1,12 @@
 //! TATP: population, mix, what each transaction does, and conditions that hold and can fail.
 
-mod model;
-
+use crate::model::{Model, Outcome};
 use chiliad_api::Error;
 use chiliad_workload::tatp::schema::{
     STARTS, TYPES, access_info, call_forwarding, key, number, special_facility, subscriber,
 };
 use chiliad_workload::tatp::{Client, Mix, Tatp, TatpOptions};
 use chiliad_workload::{ClientId, Workload};
-use model::{Model, Outcome};
 use std::collections::BTreeMap;
 
 fn start(options: TatpOptions) -> (Tatp, Model, Client) {

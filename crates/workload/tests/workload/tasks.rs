@@ -1,9 +1,8 @@
 //! Graphs of tasks: their rows and answers are those of the same requests run one after another, on SwarmDB's own
 //! statements and on a sorted map, whatever the order of tasks with equal timestamps.
 
-mod graphs;
-mod model;
-
+use crate::graphs::{After, answer, by_statements, check, load, requests, rows, same};
+use crate::model::Model;
 use chiliad_machine::Plain;
 use chiliad_machine::tasks::{Serial, Ties};
 use chiliad_swarm::{Graph, Swarm};
@@ -15,8 +14,6 @@ use chiliad_workload::tpcc::tasks::TpccTasks;
 use chiliad_workload::tpcc::{Client, Mix, Scale, Tpcc, TpccOptions};
 use chiliad_workload::tpce::tasks::TpceTasks;
 use chiliad_workload::tpce::{self, Tpce, TpceOptions};
-use graphs::{After, answer, by_statements, check, load, requests, rows, same};
-use model::Model;
 
 /// Runs them on a sorted map.
 fn by_model<W: Workload, A>(

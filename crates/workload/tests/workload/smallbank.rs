@@ -1,12 +1,10 @@
 //! SmallBank: the mix, what each transaction does to the money, and conditions that hold and can
 //! fail.
 
-mod model;
-
+use crate::model::{Model, Outcome};
 use chiliad_workload::smallbank::schema::{account, balance, key};
 use chiliad_workload::smallbank::{Client, Smallbank, SmallbankOptions};
 use chiliad_workload::{ClientId, Workload};
-use model::{Model, Outcome};
 
 fn start(options: SmallbankOptions) -> (Smallbank, Model, Client) {
     let bank = Smallbank::new(options).unwrap();
