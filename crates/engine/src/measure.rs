@@ -54,6 +54,10 @@ impl<M: Machine> Base<'_, M> {
                 return Err(Error::Canceled);
             }
             more = false;
+            debug_assert!(
+                !heap.is_pinned(),
+                "a walk holds reclamation back for one step at a time"
+            );
             view.show(self.catalog, heap.slot());
             view.with_index(number, &mut |index, _| {
                 let measuring = measuring.get_or_insert_with(|| index.measuring());
