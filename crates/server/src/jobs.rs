@@ -30,11 +30,17 @@ impl Jobs {
     }
 
     /// One more.
-    pub fn start(&self, job: impl FnOnce() -> (u32, JobResult) + Send + 'static) {
+    ///
+    /// # Errors
+    /// With the job, when the server has gone down: nobody does it any more.
+    pub fn start(
+        &self,
+        job: impl FnOnce() -> (u32, JobResult) + Send + 'static,
+    ) -> Result<(), Job> {
         let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sender) = &*sender {
-            // After the thread's end nobody waits any more: the server is going down.
-            _ = sender.send(Box::new(job));
+        match &*sender {
+            Some(sender) => sender.send(Box::new(job)).map_err(|refused| refused.0),
+            None => Err(Box::new(job)),
         }
     }
 

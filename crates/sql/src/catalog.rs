@@ -121,6 +121,23 @@ impl CatalogView {
         Self { version, tables: tables.collect() }
     }
 
+    /// These tables, as `version`, and `input` in place of the one of its name.
+    #[must_use]
+    pub fn with_table(&self, version: u64, input: TableInput) -> Self {
+        let mut tables = self.tables.clone();
+        let table = Table::new(input);
+        tables.insert(table.name.clone(), Arc::new(table));
+        Self { version, tables }
+    }
+
+    /// These tables, as `version`, without the one of this name.
+    #[must_use]
+    pub fn without_table(&self, version: u64, name: &str) -> Self {
+        let mut tables = self.tables.clone();
+        tables.remove(name);
+        Self { version, tables }
+    }
+
     /// Its version.
     #[must_use]
     pub fn version(&self) -> u64 {

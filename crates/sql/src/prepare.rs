@@ -45,7 +45,9 @@ fn prepare_parsed(
         })?;
         parameters.push(of);
     }
-    Ok(Prepared { kind, tag, parameters, columns, catalog_version: catalog.version(), plan })
+    let tables = binder.into_used();
+    let catalog_version = catalog.version();
+    Ok(Prepared { kind, tag, parameters, columns, tables, catalog_version, plan })
 }
 
 type BoundStatement = (Kind, &'static str, Plan, Vec<OutputColumn>);
@@ -129,8 +131,9 @@ fn prepare_utility(utility: &Utility, catalog: &CatalogView) -> Result<Prepared>
         Utility::Show(name) => shown_columns(name),
         _ => Vec::new(),
     };
-    let (plan, parameters) = (Plan::None, Vec::new());
-    Ok(Prepared { kind, tag, parameters, columns, catalog_version: catalog.version(), plan })
+    let (plan, parameters, tables) = (Plan::None, Vec::new(), Vec::new());
+    let catalog_version = catalog.version();
+    Ok(Prepared { kind, tag, parameters, columns, tables, catalog_version, plan })
 }
 
 /// The columns of SHOW: the parameter's value; of all of them name, value and description.

@@ -2,6 +2,7 @@
 
 use crate::plan::Plan;
 use crate::types::Type;
+use chiliad_api::TableId;
 
 /// A column of a result.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -159,6 +160,7 @@ pub struct Prepared {
     pub(crate) tag: &'static str,
     pub(crate) parameters: Vec<Type>,
     pub(crate) columns: Vec<OutputColumn>,
+    pub(crate) tables: Vec<TableId>,
     pub(crate) catalog_version: u64,
     pub(crate) plan: Plan,
 }
@@ -187,6 +189,12 @@ impl Prepared {
     #[must_use]
     pub fn kind(&self) -> &Kind {
         &self.kind
+    }
+
+    /// The tables that it reads or writes, in no order.
+    #[must_use]
+    pub fn tables(&self) -> &[TableId] {
+        &self.tables
     }
 
     /// The version of the catalog that it was made for.

@@ -1,5 +1,6 @@
 //! COPY from the client: rows come in messages of their own, until it says that there are no more.
 
+use super::beside::Beside;
 use super::dialog::{Dialog, Step};
 use super::extended::utf8;
 use super::run::Ran;
@@ -19,6 +20,8 @@ pub(super) struct CopyIn {
     table: String,
     binary: bool,
     rows: u64,
+    /// Rows go into a table that the transaction has made and that nobody sees: beside it.
+    beside: Option<Beside>,
 }
 
 impl CopyIn {
@@ -37,6 +40,11 @@ impl Dialog {
         self.begin_implicit();
         let binary = copy.format == CopyFormat::Binary;
         let columns = plan.prepared.columns().len();
+        let loads = |table| self.tx.may_load(&self.server.catalog, table);
+        let beside = match plan.prepared.tables() {
+            [table] if loads(*table) => Some(Beside::default()),
+            _ => None,
+        };
         self.output.copy_response(b'G', binary, columns);
         self.output.release();
         self.not_again();
@@ -46,6 +54,7 @@ impl Dialog {
             table: copy.table.clone(),
             binary,
             rows: 0,
+            beside,
         });
         Ok(Ran::Suspended)
     }
@@ -83,9 +92,10 @@ impl Dialog {
     fn copy_data(&mut self, bytes: &[u8], last: bool) -> Result<(), SqlError> {
         let Some(mut copy) = self.copy.take() else { return Ok(()) };
         copy.decoder.push(bytes);
-        let done = self.part(|tx, environment, _| {
-            let CopyIn { plan, decoder, binary, rows, .. } = &mut copy;
-            let columns = plan.prepared.columns();
+        let CopyIn { plan, decoder, binary, rows, beside, .. } = &mut copy;
+        let (prepared_for, tables) = (plan.shared_version(), plan.prepared.tables());
+        let columns = plan.prepared.columns();
+        let done = self.part_on(prepared_for, tables, beside.as_mut(), |tx, environment, _| {
             while let Some(fields) = decoder.next(last)? {
                 let values = values(fields, columns, *binary)?;
                 let mut nothing = |_: &[Datum<'_>]| Ok(());
@@ -93,6 +103,11 @@ impl Dialog {
                 *rows += 1;
             }
             Ok(())
+        });
+        let done = done.and_then(|()| match beside {
+            Some(beside) if last => beside.commit(),
+            Some(beside) => beside.add(bytes.len()),
+            None => Ok(()),
         });
         let copy = self.copy.insert(copy);
         done.map_err(|error| copy.place(error))?;

@@ -4,6 +4,7 @@ use super::copy_in::CopyIn;
 use super::extended::{Portal, Prepared};
 use super::output::{Mark, Output};
 use super::query::Query;
+use super::schema::{After, Waiting};
 use super::settings::Settings;
 use super::transaction::{State, Tx};
 use crate::cancel::Place;
@@ -31,8 +32,8 @@ pub(super) struct Dialog {
     pub copy: Option<CopyIn>,
     /// After an error in the extended protocol: messages count for nothing until Sync.
     pub skips_to_sync: bool,
-    /// A change of the catalog is being made, for a string of statements or for a portal.
-    pub waits_for_job: bool,
+    /// A job is done for it: nothing is run until that has ended.
+    pub waiting: Option<Waiting>,
     pub attempt: Attempt,
     pub cancel: Cancel,
     pub statement_time: i64,
@@ -51,6 +52,14 @@ pub(super) struct Attempt {
     pub made: Vec<String>,
     aborts: u32,
     deadline: Option<Instant>,
+}
+
+/// Whether a transaction is committed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Committed {
+    Now,
+    /// When a job has ended.
+    Later,
 }
 
 /// What is to be done after a message.
@@ -94,7 +103,7 @@ impl Dialog {
             query: None,
             copy: None,
             skips_to_sync: false,
-            waits_for_job: false,
+            waiting: None,
             attempt: Attempt::new(mark, true),
             cancel: Cancel::new(),
             statement_time: 0,
@@ -217,12 +226,26 @@ impl Dialog {
         proved
     }
 
-    /// Commits the transaction, and holds back what is said from here on until it is durable.
-    pub fn commit(&mut self) -> Result<(), SqlError> {
+    /// Commits the transaction, and holds back what is said from here on until it is durable. One that has changed tables
+    /// is committed by a job, and `after` says what is done then.
+    pub fn commit(&mut self, after: After) -> Result<Committed, SqlError> {
         self.portals.clear();
-        let pending = match self.tx.commit() {
+        if let Some(changed) = self.tx.take_changed() {
+            self.commit_changes(changed, after);
+            return Ok(Committed::Later);
+        }
+        let committed = match self.tx.is_open() {
+            true => self.enter_tables(None, &[]).and_then(|()| {
+                let committed = self.tx.commit();
+                self.leave_tables();
+                committed
+            }),
+            false => self.tx.commit(),
+        };
+        let pending = match committed {
             Ok(pending) => pending,
             Err(error) => {
+                self.tx.rollback();
                 self.end_settings(false);
                 return Err(error);
             }
@@ -231,7 +254,7 @@ impl Dialog {
             self.output.hold(self.attempt.mark, pending);
         }
         self.end_settings(true);
-        Ok(())
+        Ok(Committed::Now)
     }
 
     pub fn rollback(&mut self) {
@@ -240,7 +263,7 @@ impl Dialog {
         self.end_settings(false);
     }
 
-    fn end_settings(&mut self, committed: bool) {
+    pub fn end_settings(&mut self, committed: bool) {
         for (name, value) in self.settings.end_transaction(committed) {
             self.output.parameter_status(name, &value);
         }
@@ -283,6 +306,6 @@ impl Dialog {
         self.tx.state() == State::None
             && self.copy.is_none()
             && self.query.is_none()
-            && !self.waits_for_job
+            && self.waiting.is_none()
     }
 }

@@ -1,7 +1,8 @@
 //! The extended protocol: statements are prepared, bound to parameters, described and executed by messages of their own.
 
-use super::dialog::{Dialog, Step};
+use super::dialog::{Committed, Dialog, Step};
 use super::run::{Formats, Ran};
+use super::schema::After;
 use super::transaction::State;
 use crate::plans::Plan;
 use crate::wire::{Bind, Description, Target, Writer};
@@ -54,7 +55,7 @@ impl Dialog {
             }),
         };
         let declared = types.iter().map(declared).collect::<Result<Vec<_>, _>>()?;
-        let plan = self.server.plans.get(&self.server.catalog, text, &declared);
+        let plan = self.server.plans.get(self.tables(), text, &declared);
         let ends = |plan: &Option<Arc<Plan>>| plan.as_ref().is_none_or(|it| it.ends_transaction());
         self.refuse_if_failed(|| plan.as_ref().is_ok_and(ends))?;
         let plan = plan?;
@@ -70,7 +71,7 @@ impl Dialog {
         let statement = self.statements.get_mut(bind.statement);
         let statement = statement.ok_or_else(|| no_statement(bind.statement))?;
         if let Some(plan) = &mut statement.plan {
-            *plan = plan.renewed(&self.server.catalog)?;
+            *plan = plan.renewed(self.tx.tables(&self.server.catalog))?;
         }
         let plan = statement.plan.clone();
         self.refuse_if_failed(|| plan.as_ref().is_none_or(|plan| plan.ends_transaction()))?;
@@ -95,7 +96,7 @@ impl Dialog {
             Target::Statement(name) => {
                 let statement = self.statements.get_mut(name).ok_or_else(|| no_statement(name))?;
                 if let Some(plan) = &mut statement.plan {
-                    *plan = plan.renewed(&self.server.catalog)?;
+                    *plan = plan.renewed(self.tx.tables(&self.server.catalog))?;
                 }
                 let types = statement.plan.as_ref().map_or(&[][..], |it| it.prepared.parameters());
                 self.output.parameter_description(types);
@@ -149,7 +150,7 @@ impl Dialog {
         if !matches!(portal.progress, Progress::New) {
             return self.next_rows(name, rows_max);
         }
-        let plan = plan.renewed(&self.server.catalog)?;
+        let plan = plan.renewed(self.tx.tables(&self.server.catalog))?;
         portal.progress = Progress::Over;
         let values = std::mem::take(&mut portal.values);
         let formats = Arc::clone(&portal.formats);
@@ -218,14 +219,19 @@ impl Dialog {
     }
 
     pub fn sync(&mut self) -> Step {
-        if self.tx.state() == State::Implicit
-            && let Err(error) = self.commit()
-        {
-            if self.repeats(&error) {
-                return Step::Again;
+        if self.tx.state() == State::Implicit {
+            match self.commit(After::Sync) {
+                Ok(Committed::Now) => {}
+                Ok(Committed::Later) => return Step::Wait,
+                Err(error) if self.repeats(&error) => return Step::Again,
+                Err(error) => self.fail(&error),
             }
-            self.fail(&error);
         }
+        self.end_sync()
+    }
+
+    /// The pipeline's transaction is over.
+    pub fn end_sync(&mut self) -> Step {
         if let Err(error) = self.prove() {
             if self.repeats(&error) {
                 return Step::Again;

@@ -112,7 +112,7 @@ impl Dialog {
         let procedure = self.server.procedures.get(name).cloned().ok_or_else(|| {
             SqlError::undefined_function(format!("procedure {name} does not exist"))
         })?;
-        self.part(|tx, environment, _| {
+        self.part(plan, |tx, environment, _| {
             let arguments = call_arguments(&plan.prepared, values, tx.raw(), environment)?;
             procedure(tx, &arguments)
         })?;

@@ -1,6 +1,8 @@
 //! What tests of a server from outside share.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub mod child;
+
 use chiliad::Database;
 use chiliad_server::{Running, Server};
 use std::net::SocketAddr;
