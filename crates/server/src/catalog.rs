@@ -86,7 +86,7 @@ impl Catalog {
     /// Those of reading and of declaring the server's own tables.
     pub fn new(database: Database) -> Result<Self, Error> {
         let (details, notes) = (own_table(&database, DETAILS)?, own_table(&database, NOTES)?);
-        change::finish(&database, notes)?;
+        change::finish(&database, details, notes)?;
         let sees_newest = sees_newest(&database, details, notes)?;
         let catalog = Self {
             database,

@@ -29,11 +29,16 @@ async fn refusal(client: &Client, sql: &str) -> String {
 /// The tables of a database, but for the server's own two.
 fn tables(db: &Database) -> Vec<String> {
     let names = db.tables().into_iter().map(|it| it.name);
-    names.filter(|name| name != "chiliad sql details" && name != "chiliad sql changes").collect()
+    let names = names.filter(|name| name != "chiliad sql details" && name != "chiliad sql changes");
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
 }
 
 /// Waits until the database has these tables and no others: those that nobody needs are dropped in the background.
 async fn expect_tables(db: &Database, expected: &[&str]) {
+    let mut expected = expected.to_vec();
+    expected.sort_unstable();
     for _ in 0..500 {
         if tables(db) == expected {
             return;
@@ -194,6 +199,33 @@ fn indexes_and_keys_within_a_transaction() {
         assert_eq!(one(&bob, "SELECT count(*) FROM t").await, "0");
         assert_eq!(refusal(&bob, "CREATE TABLE \"chiliad sql x\" (id int)").await, "42939");
         assert_eq!(refusal(&bob, "BEGIN READ ONLY; TRUNCATE t").await, "25006");
+        running.shutdown();
+    });
+}
+
+/// A change that waits for open transactions, and one of these that wants to change tables: neither waits for ever.
+#[test]
+fn changes_that_wait_for_each_other_are_refused() {
+    run_for(60, async {
+        let db = Database::in_memory().expect("opens");
+        let running = serve(&db);
+        let (ann, bob) = (connect(&running).await, connect(&running).await);
+        ann.batch_execute(
+            "CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 1)",
+        )
+        .await
+        .expect("made");
+        ann.batch_execute("BEGIN; CREATE TABLE u (id int); SELECT * FROM t").await.expect("begun");
+        let online = tokio::spawn(async move {
+            bob.batch_execute("CREATE INDEX t_v ON t (v)").await.map(|()| bob)
+        });
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert!(!online.is_finished(), "it waits for the open transaction");
+        assert_eq!(refusal(&ann, "CREATE TABLE w (id int)").await, "55P03");
+        ann.batch_execute("ROLLBACK").await.expect("rolled back");
+        let bob = online.await.expect("no panic").expect("made");
+        let plan = column(&bob, "EXPLAIN SELECT * FROM t WHERE v = 1").await.expect("explained");
+        assert!(plan.concat().contains("t_v"), "{plan:?}");
         running.shutdown();
     });
 }

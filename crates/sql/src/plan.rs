@@ -206,6 +206,9 @@ pub(crate) struct RangePath {
     pub high: Option<(Expr, bool)>,
 }
 
+/// Conditions that a table's rows meet, over its columns, with their names.
+pub(crate) type Checks = Vec<(String, Expr)>;
+
 /// `INSERT`.
 #[derive(Debug)]
 pub(crate) struct Insert {
@@ -214,6 +217,7 @@ pub(crate) struct Insert {
     /// For each column of the table, in its order, its value over a row of `source`.
     pub values: Vec<Expr>,
     pub conflict: Conflict,
+    pub checks: Checks,
     /// Over the row's columns.
     pub returning: Option<Vec<Expr>>,
 }
@@ -247,6 +251,7 @@ pub(crate) struct Change {
     pub table: Arc<Table>,
     /// By places of columns, over the row of all sources; `None`: the rows are deleted.
     pub assignments: Option<Vec<(usize, Expr)>>,
+    pub checks: Checks,
     /// Over the row of all sources, the table's columns as they are afterwards.
     pub returning: Option<Vec<Expr>>,
 }

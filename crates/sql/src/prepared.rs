@@ -59,6 +59,34 @@ pub enum Kind {
     Deallocate(Option<String>),
     /// `EXPLAIN`: it returns rows of text, and is executed as a query.
     Explain,
+    /// `DECLARE .. CURSOR`: it is executed as the query of the cursor, whose rows have [`Prepared::columns`].
+    Declare(Cursor),
+    /// `FETCH` and `MOVE`.
+    Fetch(Fetch),
+    /// `CLOSE name`, or all of them (`None`).
+    Close(Option<String>),
+}
+
+/// `DECLARE .. CURSOR`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cursor {
+    /// Its name.
+    pub name: String,
+    /// `WITH HOLD`: it outlives its transaction.
+    pub holds: bool,
+    /// `BINARY`.
+    pub binary: bool,
+}
+
+/// `FETCH` and `MOVE`, forward.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fetch {
+    /// The cursor's name.
+    pub cursor: String,
+    /// How many rows; `None`: all that are left.
+    pub rows: Option<u64>,
+    /// `MOVE`: they are not returned.
+    pub moves: bool,
 }
 
 /// The begin or the end of a transaction or of a part of one.
@@ -208,7 +236,9 @@ impl Prepared {
     pub fn tag(&self, rows: u64) -> String {
         match self.tag {
             "INSERT" => format!("INSERT 0 {rows}"),
-            "SELECT" | "UPDATE" | "DELETE" | "COPY" => format!("{} {rows}", self.tag),
+            "SELECT" | "UPDATE" | "DELETE" | "COPY" | "FETCH" | "MOVE" => {
+                format!("{} {rows}", self.tag)
+            }
             tag => tag.to_owned(),
         }
     }

@@ -12,6 +12,8 @@ use std::sync::Arc;
 /// What a transaction has changed, and the tables as they are for it. A clone is what a savepoint keeps.
 #[derive(Clone)]
 pub(crate) struct Changes {
+    /// The tables of all, when it made the first change.
+    base: Arc<CatalogView>,
     view: Arc<CatalogView>,
     /// Tables that it has made, by the names that they are to get.
     own: BTreeMap<String, Own>,
@@ -47,7 +49,8 @@ impl Changes {
     /// None yet.
     pub fn new(view: Arc<CatalogView>) -> Self {
         let (own, sequences, gone) = Default::default();
-        Self { view, own, sequences, gone, indexes_gone: Vec::new() }
+        let base = Arc::clone(&view);
+        Self { base, view, own, sequences, gone, indexes_gone: Vec::new() }
     }
 
     /// The tables as they are for the transaction.
@@ -91,6 +94,8 @@ impl Changes {
         let Some(table) = self.view.table(name) else { return };
         self.indexes_gone.retain(|(id, _)| *id != table.id);
         if self.own.remove(name).is_none() {
+            // As it was before the transaction took indexes from it.
+            let table = self.base.table(name).unwrap_or(table);
             let gone = Gone { id: table.id, spec: table.spec.clone() };
             self.gone.entry(name.to_owned()).or_insert(gone);
         }
@@ -168,14 +173,15 @@ impl Changes {
         let own = self.own.iter().map(|(name, it)| Order::Show(it.table.id, name.clone()));
         let sequences = self.sequences.iter();
         let sequences = sequences.map(|(name, it)| Order::Show(it.table.id, name.clone()));
-        indexes.chain(gone).chain(own).chain(sequences).collect()
+        indexes.chain(gone).chain(own).chain(sequences).chain(self.says()).collect()
     }
 
-    /// What SQL says of tables afterwards; `None`: nothing.
-    pub fn details(&self) -> impl Iterator<Item = (&str, Option<&TableDetails>)> {
+    /// What SQL says of tables afterwards.
+    fn says(&self) -> impl Iterator<Item = Order> {
         let gone = self.gone.keys().filter(|name| !self.own.contains_key(*name));
-        let gone = gone.map(|name| (&**name, None));
-        gone.chain(self.own.iter().map(|(name, it)| (&**name, it.details.as_ref())))
+        let gone = gone.map(|name| Order::Say(name.clone(), None));
+        let of = |it: &Own| it.details.as_ref().map(TableDetails::to_text);
+        gone.chain(self.own.iter().map(move |(name, it)| Order::Say(name.clone(), of(it))))
     }
 
     /// Refuses changes of tables that others have changed since.

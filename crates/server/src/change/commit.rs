@@ -1,11 +1,11 @@
 //! The commit of a transaction that has changed tables.
 
 use super::changes::Changes;
-use super::order::Order;
+use super::order::{Order, say};
 use crate::shared::Shared;
 use chiliad::raw::Transaction as _;
 use chiliad::{Error, OpenTransaction, RunOptions};
-use chiliad_sql::{SqlError, TableDetails};
+use chiliad_sql::SqlError;
 use std::sync::Arc;
 
 /// Refusals of a transaction that has done nothing but change tables, and can be begun again, at most.
@@ -32,6 +32,7 @@ pub(crate) fn commit(
         None => commit_alone(server, changes, &orders, &key)?,
     }
     changes.show(&server.catalog);
+    say(server.catalog.database(), server.catalog.details_table(), &orders)?;
     // Should it stay, the next opening finds that it has been done.
     _ = server.catalog.remove_note(&key);
     server.catalog.renew()?;
@@ -76,18 +77,9 @@ fn commit_once(
     let done = catalog.database().change_tables(|tables| {
         // Names are checked before the transaction commits, and nobody else takes them until all is in force.
         orders.iter().try_for_each(|order| order.stage(catalog.database(), tables))?;
-        open.with(|tx| {
-            let tx = tx.raw();
-            for (name, details) in changes.details() {
-                match details.map(TableDetails::to_text) {
-                    Some(text) => {
-                        tx.put(catalog.details_table(), name.as_bytes(), text.as_bytes())?;
-                    }
-                    None => _ = tx.remove(catalog.details_table(), name.as_bytes())?,
-                }
-            }
-            tx.put(catalog.notes_table(), key, note.join("\n").as_bytes())
-        })?;
+        // All that it writes beside its own rows is under a key that nobody has read: no conflict comes of it.
+        let note = note.join("\n");
+        open.with(|tx| tx.raw().put(catalog.notes_table(), key, note.as_bytes()))?;
         // Changes of tables are written after everything that was committed is durable: nobody needs to wait here.
         _ = open.submit()?;
         is_committed = true;

@@ -92,14 +92,19 @@ impl Drop for Hidden {
             return;
         }
         let (server, name) = (Arc::clone(&self.server), std::mem::take(&mut self.name));
-        let drop_it = move || {
-            // Should the log have failed, the next opening drops it.
-            _ = server.catalog.database().drop_table(&name);
-            (0, Ok((String::new(), Vec::new())))
-        };
+        let (of_job, its_name) = (Arc::clone(&server), name.clone());
         // It may wait for the disk, which a thread that serves must not.
-        if let Err(job) = self.server.jobs.start(drop_it) {
-            _ = job();
+        let started = server.jobs.start(false, move || {
+            drop_table(&of_job, &its_name);
+            (0, Ok((String::new(), Vec::new())))
+        });
+        if started.is_err() {
+            drop_table(&server, &name);
         }
     }
+}
+
+fn drop_table(server: &Shared, name: &str) {
+    // Should the log have failed, the next opening drops it.
+    _ = server.catalog.database().drop_table(name);
 }

@@ -15,6 +15,8 @@ pub(crate) enum Order {
     /// A hidden table gets its name.
     Show(TableId, String),
     DropIndex(TableId, String),
+    /// This is what SQL says of the table of a name from then on; `None`: nothing.
+    Say(String, Option<String>),
 }
 
 impl Order {
@@ -24,11 +26,19 @@ impl Order {
             Self::Drop(id) => format!("drop {}", id.0),
             Self::Show(id, name) => format!("show {} {}", id.0, escaped(name)),
             Self::DropIndex(id, name) => format!("index {} {}", id.0, escaped(name)),
+            Self::Say(name, None) => format!("unsay {}", escaped(name)),
+            Self::Say(name, Some(text)) => format!("say {}\t{}", escaped(name), escaped(text)),
         }
     }
 
     /// The reverse of [`Order::to_text`]; `None` for another text.
     pub fn parse(line: &str) -> Option<Self> {
+        if let Some(name) = line.strip_prefix("unsay ") {
+            return Some(Self::Say(plain(name), None));
+        }
+        if let Some((name, text)) = line.strip_prefix("say ").and_then(|it| it.split_once('\t')) {
+            return Some(Self::Say(plain(name), Some(plain(text))));
+        }
         let mut words = line.splitn(3, ' ');
         let (word, id) = (words.next()?, TableId(words.next()?.parse().ok()?));
         match (word, words.next()) {
@@ -45,7 +55,9 @@ impl Order {
     /// # Errors
     /// Those of the database.
     pub fn stage(&self, database: &Database, tables: &mut TableChanges<'_>) -> Result<(), Error> {
-        let (Self::Drop(id) | Self::Show(id, _) | Self::DropIndex(id, _)) = self;
+        let (Self::Drop(id) | Self::Show(id, _) | Self::DropIndex(id, _)) = self else {
+            return Ok(());
+        };
         let Some(spec) = of_number(database, *id) else { return Ok(()) };
         match self {
             Self::Drop(_) => tables.drop_table(&spec.name),
@@ -54,14 +66,34 @@ impl Order {
             Self::DropIndex(_, index) if spec.secondary.iter().any(|it| it.name == *index) => {
                 tables.drop_index(&spec.name, index)
             }
-            Self::DropIndex(..) => Ok(()),
+            Self::DropIndex(..) | Self::Say(..) => Ok(()),
         }
     }
 }
 
-/// Names have no line breaks of their own in a note.
+/// Writes what SQL says of tables, into the table of that.
+///
+/// # Errors
+/// Those of a transaction.
+pub(super) fn say(database: &Database, details: TableId, orders: &[Order]) -> Result<(), Error> {
+    database.run(|tx| {
+        let tx = tx.raw();
+        for order in orders {
+            match order {
+                Order::Say(name, Some(text)) => {
+                    tx.put(details, name.as_bytes(), text.as_bytes())?
+                }
+                Order::Say(name, None) => _ = tx.remove(details, name.as_bytes())?,
+                _ => {}
+            }
+        }
+        Ok(())
+    })
+}
+
+/// A line and its fields have no breaks and no tabs of their own.
 fn escaped(name: &str) -> String {
-    name.replace('\\', "\\\\").replace('\n', "\\n")
+    name.replace('\\', "\\\\").replace('\n', "\\n").replace('\t', "\\t")
 }
 
 fn plain(text: &str) -> String {
@@ -69,7 +101,11 @@ fn plain(text: &str) -> String {
     let mut letters = text.chars();
     while let Some(letter) = letters.next() {
         match letter {
-            '\\' => name.push(if letters.next() == Some('n') { '\n' } else { '\\' }),
+            '\\' => name.push(match letters.next() {
+                Some('n') => '\n',
+                Some('t') => '\t',
+                _ => '\\',
+            }),
             letter => name.push(letter),
         }
     }
@@ -87,7 +123,7 @@ fn of_number(database: &Database, id: TableId) -> Option<TableSpec> {
 ///
 /// # Errors
 /// Those of the database.
-pub(crate) fn finish(database: &Database, notes: TableId) -> Result<(), Error> {
+pub(crate) fn finish(database: &Database, details: TableId, notes: TableId) -> Result<(), Error> {
     let left = database.run(|tx| {
         let tx = tx.raw();
         let scanned = tx.scan(notes, Range::all())?;
@@ -103,6 +139,7 @@ pub(crate) fn finish(database: &Database, notes: TableId) -> Result<(), Error> {
         database.change_tables(|tables| {
             orders.iter().try_for_each(|order| order.stage(database, tables))
         })?;
+        say(database, details, &orders)?;
         database.run(|tx| tx.raw().remove(notes, &key).map(|_| ()))?;
     }
     for spec in database.tables() {
@@ -123,13 +160,15 @@ mod tests {
             Order::Drop(TableId(7)),
             Order::Show(TableId(8), "a b\\n\nc".into()),
             Order::DropIndex(TableId(9), String::new()),
+            Order::Say("a\tb".into(), None),
+            Order::Say("a\t b\n".into(), Some("1\t0\n\\n x".into())),
         ];
         for order in all {
             let text = order.to_text();
             assert!(!text.contains('\n'), "{text}");
             assert_eq!(Order::parse(&text), Some(order));
         }
-        for text in ["", "drop", "drop x", "drop 1 2", "show 1", "else 1 a"] {
+        for text in ["", "drop", "drop x", "drop 1 2", "show 1", "else 1 a", "say 1"] {
             assert_eq!(Order::parse(text), None, "{text}");
         }
     }

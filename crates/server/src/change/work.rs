@@ -35,7 +35,7 @@ impl Work {
 /// The work that changes need, on tables as a transaction sees them.
 ///
 /// # Errors
-/// 0A000 for changes that go on what others of the same statement leave; 42939 for a name that is the server's.
+/// 0A000; 42939 for a name that is the server's.
 pub(crate) fn works(changes: Vec<SchemaChange>, view: &CatalogView) -> Result<Vec<Work>, SqlError> {
     let mut works = Vec::new();
     for change in changes {
@@ -84,24 +84,7 @@ pub(crate) fn works(changes: Vec<SchemaChange>, view: &CatalogView) -> Result<Ve
             }
         }
     }
-    check_apart(&works)?;
     Ok(works)
-}
-
-/// Each table is changed once by a statement.
-fn check_apart(works: &[Work]) -> Result<(), SqlError> {
-    let mut changed = Vec::new();
-    for work in works {
-        if let Work::Copy { from, .. } = work {
-            if changed.contains(&from.id) {
-                let message = "several changes of these kinds by one ALTER TABLE";
-                return Err(SqlError::feature_not_supported(message)
-                    .with_hint("Make each by a statement of its own."));
-            }
-            changed.push(from.id);
-        }
-    }
-    Ok(())
 }
 
 fn of_number(view: &CatalogView, id: TableId) -> Result<&Arc<Table>, SqlError> {

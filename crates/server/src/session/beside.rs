@@ -9,7 +9,9 @@ use chiliad_sql::SqlError;
 use core::ops::{Bound, ControlFlow};
 
 /// Bytes of rows that one transaction takes.
-const PIECE_BYTES: usize = 1 << 20;
+const PIECE_BYTES: usize = 512 << 10;
+/// Bytes that a transaction keeps of a row beside its own, about.
+const ROW_BYTES: usize = 128;
 
 /// The transaction of the rows in hand.
 #[derive(Default)]
@@ -32,12 +34,12 @@ impl Beside {
         self.open.as_mut().ok_or_else(|| SqlError::internal("no transaction"))
     }
 
-    /// So many bytes of rows more were put: commits those that are enough for one transaction.
+    /// So many rows more were put, of so many bytes: commits those that are enough for one transaction.
     ///
     /// # Errors
     /// Those of a commit.
-    pub fn add(&mut self, bytes: usize) -> Result<(), SqlError> {
-        self.bytes += bytes;
+    pub fn add(&mut self, rows: usize, bytes: usize) -> Result<(), SqlError> {
+        self.bytes += bytes + rows * ROW_BYTES;
         if self.bytes < PIECE_BYTES { Ok(()) } else { self.commit() }
     }
 
@@ -79,7 +81,7 @@ impl Dialog {
                 chiliad_sql::Environment::check(environment)?;
                 let range = Range { low: low.as_ref().map(Vec::as_slice), ..Range::all() };
                 tx.raw().visit(from, range, &mut |key, row| {
-                    bytes += key.len() + row.len();
+                    bytes += key.len() + row.len() + ROW_BYTES;
                     piece.push((key.to_vec(), row.to_vec()));
                     match bytes < PIECE_BYTES {
                         true => ControlFlow::Continue(()),

@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 /// The longest row.
 const ROW_BYTES_MAX: usize = 16 << 20;
+/// Rows of one message that are put before those so far are counted.
+const ROWS_AT_ONCE: usize = 1024;
 
 /// A COPY in progress.
 pub(super) struct CopyIn {
@@ -92,23 +94,13 @@ impl Dialog {
     fn copy_data(&mut self, bytes: &[u8], last: bool) -> Result<(), SqlError> {
         let Some(mut copy) = self.copy.take() else { return Ok(()) };
         copy.decoder.push(bytes);
-        let CopyIn { plan, decoder, binary, rows, beside, .. } = &mut copy;
-        let (prepared_for, tables) = (plan.shared_version(), plan.prepared.tables());
-        let columns = plan.prepared.columns();
-        let done = self.part_on(prepared_for, tables, beside.as_mut(), |tx, environment, _| {
-            while let Some(fields) = decoder.next(last)? {
-                let values = values(fields, columns, *binary)?;
-                let mut nothing = |_: &[Datum<'_>]| Ok(());
-                execute(&plan.prepared, &values, tx.raw(), environment, &mut nothing)?;
-                *rows += 1;
+        let done = loop {
+            match self.copy_piece(&mut copy, last) {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                Err(error) => break Err(error),
             }
-            Ok(())
-        });
-        let done = done.and_then(|()| match beside {
-            Some(beside) if last => beside.commit(),
-            Some(beside) => beside.add(bytes.len()),
-            None => Ok(()),
-        });
+        };
         let copy = self.copy.insert(copy);
         done.map_err(|error| copy.place(error))?;
         if copy.decoder.waiting() > ROW_BYTES_MAX {
@@ -116,6 +108,34 @@ impl Dialog {
             return Err(copy.place(SqlError::program_limit(message)));
         }
         Ok(())
+    }
+
+    /// Inserts some of the rows that are complete; returns whether there may be more.
+    fn copy_piece(&mut self, copy: &mut CopyIn, last: bool) -> Result<bool, SqlError> {
+        let CopyIn { plan, decoder, binary, rows, beside, .. } = copy;
+        let columns = plan.prepared.columns();
+        let (prepared_for, tables) = (plan.shared_version(), plan.prepared.tables());
+        let (mut put, mut put_bytes) = (0, 0);
+        let more = self.part_on(prepared_for, tables, beside.as_mut(), |tx, environment, _| {
+            while let Some(fields) = decoder.next(last)? {
+                put_bytes += fields.iter().flatten().map(<[u8]>::len).sum::<usize>();
+                let values = values(fields, columns, *binary)?;
+                let mut nothing = |_: &[Datum<'_>]| Ok(());
+                execute(&plan.prepared, &values, tx.raw(), environment, &mut nothing)?;
+                put += 1;
+                if put == ROWS_AT_ONCE {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        })?;
+        *rows += put as u64;
+        match beside {
+            Some(beside) if last && !more => beside.commit()?,
+            Some(beside) => beside.add(put, put_bytes)?,
+            None => {}
+        }
+        Ok(more)
     }
 
     /// All rows have come.

@@ -1,6 +1,7 @@
 //! A session after its login: what it remembers between messages, and what each message does.
 
 use super::copy_in::CopyIn;
+use super::cursor::Cursors;
 use super::extended::{Portal, Prepared};
 use super::output::{Mark, Output};
 use super::query::Query;
@@ -27,6 +28,7 @@ pub(super) struct Dialog {
     pub tx: Tx,
     pub statements: HashMap<String, Prepared>,
     pub portals: HashMap<String, Portal>,
+    pub cursors: Cursors,
     /// The rest of a string of statements.
     pub query: Option<Query>,
     pub copy: Option<CopyIn>,
@@ -100,6 +102,7 @@ impl Dialog {
             tx: Tx::default(),
             statements: HashMap::new(),
             portals: HashMap::new(),
+            cursors: Cursors::default(),
             query: None,
             copy: None,
             skips_to_sync: false,
@@ -231,8 +234,11 @@ impl Dialog {
     pub fn commit(&mut self, after: After) -> Result<Committed, SqlError> {
         self.portals.clear();
         if let Some(changed) = self.tx.take_changed() {
-            self.commit_changes(changed, after);
-            return Ok(Committed::Later);
+            let started = self.commit_changes(changed, after);
+            if started.is_err() {
+                self.end_settings(false);
+            }
+            return started.map(|()| Committed::Later);
         }
         let committed = match self.tx.is_open() {
             true => self.enter_tables(None, &[]).and_then(|()| {
@@ -264,6 +270,7 @@ impl Dialog {
     }
 
     pub fn end_settings(&mut self, committed: bool) {
+        self.cursors.end_transaction(committed);
         for (name, value) in self.settings.end_transaction(committed) {
             self.output.parameter_status(name, &value);
         }

@@ -6,7 +6,7 @@ use super::schema::After;
 use super::transaction::State;
 use crate::plans::Plan;
 use crate::wire::{Bind, Description, Target, Writer};
-use chiliad_sql::{OwnedDatum, SqlError, Type, codec};
+use chiliad_sql::{Kind, OwnedDatum, SqlError, Type, codec};
 use std::sync::Arc;
 
 /// A prepared statement; without a plan: of a text without a statement.
@@ -106,6 +106,15 @@ impl Dialog {
                 let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
                 (portal.plan.clone(), Arc::clone(&portal.formats))
             }
+        };
+        // The rows of FETCH are those of its cursor.
+        let plan = match plan.as_ref().map(|plan| plan.prepared.kind()) {
+            Some(Kind::Fetch(fetch)) if !fetch.moves => {
+                let plan = self.cursors.plan(&fetch.cursor)?;
+                self.describe_rows(&plan, &formats);
+                return Ok(());
+            }
+            _ => plan,
         };
         match plan.filter(|plan| plan.prepared.returns_rows()) {
             Some(plan) => self.describe_rows(&plan, &formats),

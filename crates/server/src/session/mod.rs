@@ -5,6 +5,7 @@ mod beside;
 mod control;
 mod copy_in;
 mod copy_out;
+mod cursor;
 mod dialog;
 mod environment;
 mod extended;

@@ -50,7 +50,9 @@ impl Formats {
                     true => plan.prepared.columns().len(),
                     false => 0,
                 });
-                if each.len() != columns {
+                // How many columns a FETCH returns is its cursor's.
+                let of_cursor = plan.is_some_and(|it| matches!(it.prepared.kind(), Kind::Fetch(_)));
+                if each.len() != columns && !of_cursor {
                     let given = each.len();
                     return Err(SqlError::protocol_violation(format!(
                         "bind message has {given} result formats but query has {columns} columns"
@@ -137,6 +139,9 @@ impl Dialog {
                 Ok(Ran::Done)
             }
             Kind::Transaction(control) => self.control(control, plan),
+            Kind::Declare(cursor) => self.declare(cursor, plan, values).map(|()| Ran::Done),
+            Kind::Fetch(fetch) => self.fetch(fetch, plan, formats).map(|()| Ran::Done),
+            Kind::Close(name) => self.close_cursor(name.as_deref(), plan).map(|()| Ran::Done),
             Kind::Schema => self.change_catalog(plan),
             Kind::Copy(copy) => self.begin_copy(plan, copy),
             Kind::Call(name) => self.call(name, plan, values).map(|()| Ran::Done),

@@ -5,7 +5,7 @@ use super::dialog::{Dialog, Step};
 use super::run::Ran;
 use super::transaction::{Changed, State};
 use crate::change::{Built, Work, build, change_online, commit, works};
-use crate::jobs::JobResult;
+use crate::jobs::{JobResult, NoJob};
 use crate::plans::Plan;
 use crate::wire::{Severity, Writer};
 use chiliad_sql::{Rewrite, SchemaChange, SqlError, schema_changes};
@@ -53,10 +53,7 @@ impl Dialog {
             return Ok(Ran::Done);
         }
         if self.is_alone() && changes.iter().any(goes_online) {
-            self.waiting = Some(Waiting::Online);
-            let server = Arc::clone(&self.server);
-            self.start(move || change_online(&server.catalog, changes).map(|()| tag));
-            return Ok(Ran::Waits);
+            return self.change_online(tag, changes);
         }
         self.begin_implicit();
         // The transaction goes by this version of the catalog.
@@ -71,11 +68,24 @@ impl Dialog {
         }
         let built = Arc::<Mutex<Vec<Built>>>::default();
         let (server, into) = (Arc::clone(&self.server), Arc::clone(&built));
-        self.waiting = Some(Waiting::Build { tag, works, built });
-        self.start(move || {
+        self.start(self.tx.is_open(), move || {
             *into.lock().unwrap_or_else(PoisonError::into_inner) = build(&server, builds)?;
-            Ok(String::new())
+            Ok(())
+        })?;
+        self.waiting = Some(Waiting::Build { tag, works, built });
+        Ok(Ran::Waits)
+    }
+
+    /// Has changes made that are a transaction by themselves, and wait for those that are open.
+    fn change_online(&mut self, tag: String, changes: Vec<SchemaChange>) -> Result<Ran, SqlError> {
+        let (server, id) = (Arc::clone(&self.server), self.place.id);
+        let started = self.server.jobs.start_waiting(move || {
+            let done = change_online(&server.catalog, changes);
+            server.jobs.has_waited();
+            (id, done.map(|()| (tag, Vec::new())))
         });
+        started.map_err(no_job)?;
+        self.waiting = Some(Waiting::Online);
         Ok(Ran::Waits)
     }
 
@@ -102,17 +112,22 @@ impl Dialog {
     }
 
     /// Has a job done; its result goes to [`Dialog::job_done`].
-    fn start(&self, job: impl FnOnce() -> Result<String, SqlError> + Send + 'static) {
+    fn start(
+        &self,
+        of_open: bool,
+        job: impl FnOnce() -> Result<(), SqlError> + Send + 'static,
+    ) -> Result<(), SqlError> {
         let id = self.place.id;
-        let job = move || (id, job().map(|tag| (tag, Vec::new())));
-        // Where it is not done any more, the server ends this session.
-        _ = self.server.jobs.start(job);
+        let job = move || (id, job().map(|()| (String::new(), Vec::new())));
+        self.server.jobs.start(of_open, job).map_err(no_job)
     }
 
     /// Makes the changes in the session's transaction, with what was built for them.
     fn make_changes(&mut self, works: Vec<Work>, built: Vec<Built>) -> Result<(), SqlError> {
         let server = Arc::clone(&self.server);
         let catalog = &server.catalog;
+        // From here on the transaction remembers what it reads and writes.
+        self.changes();
         let mut built = built.into_iter();
         let mut next = || built.next().ok_or_else(|| SqlError::internal("nothing was built"));
         let made = self.tx.savepoints_set();
@@ -153,13 +168,17 @@ impl Dialog {
     }
 
     /// Has a transaction committed that has changed tables.
-    pub fn commit_changes(&mut self, changed: Changed, after: After) {
-        self.waiting = Some(Waiting::Commit(after));
+    ///
+    /// # Errors
+    /// 55P03 where a change of tables waits for this very transaction.
+    pub fn commit_changes(&mut self, changed: Changed, after: After) -> Result<(), SqlError> {
         let server = Arc::clone(&self.server);
-        self.start(move || {
+        self.start(changed.open.is_some(), move || {
             let Changed { open, changes } = changed;
-            commit(&server, open, &changes).map(|()| String::new())
-        });
+            commit(&server, open, &changes)
+        })?;
+        self.waiting = Some(Waiting::Commit(after));
+        Ok(())
     }
 
     /// The job has ended: the session goes on.
@@ -219,6 +238,18 @@ impl Dialog {
                 }
                 Step::Next
             }
+        }
+    }
+}
+
+/// Why a change of tables is not made.
+fn no_job(why: NoJob) -> SqlError {
+    match why {
+        NoJob::Closed => SqlError::new("57P01", "the server is going down"),
+        NoJob::Deadlock => {
+            let message = "another change of tables waits for this transaction to end";
+            SqlError::new("55P03", message)
+                .with_hint("Commit or roll back, and change tables in another transaction.")
         }
     }
 }

@@ -105,6 +105,11 @@ impl Tx {
         Arc::make_mut(changes)
     }
 
+    /// The number of the last savepoint that is still set, 0 for none.
+    pub fn savepoints_alive(&self) -> u64 {
+        self.savepoints.last().map_or(0, |it| it.number)
+    }
+
     /// How many savepoints were ever set.
     pub fn savepoints_set(&self) -> u64 {
         self.savepoints_set

@@ -1,5 +1,6 @@
 //! SET, SHOW and other statements that no transaction runs, and CALL.
 
+use super::cursor::Cursors;
 use super::dialog::Dialog;
 use super::run::Formats;
 use crate::plans::Plan;
@@ -90,6 +91,7 @@ impl Dialog {
         self.not_again();
         self.statements.clear();
         self.portals.clear();
+        self.cursors = Cursors::default();
         self.reset_all();
         Ok(())
     }

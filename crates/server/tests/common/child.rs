@@ -2,9 +2,9 @@
 
 use super::serve;
 use chiliad::Database;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Lines};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use tokio_postgres::{Client, NoTls};
 
 /// Tells the process what to open.
@@ -15,6 +15,8 @@ const SAYS: &str = "serving on port ";
 /// A process that serves. Dropped, it is killed.
 pub struct Served {
     process: Child,
+    /// Open as long as the process, which may still say something.
+    _said: Lines<BufReader<ChildStdout>>,
     port: u16,
 }
 
@@ -28,13 +30,13 @@ pub fn start(test: &str, path: &Path) -> Served {
         .spawn()
         .expect("it starts");
     let mut lines = BufReader::new(process.stdout.take().expect("a pipe")).lines();
-    let port = lines.find_map(|line| {
+    let port = lines.by_ref().find_map(|line| {
         let line = line.expect("a line");
         let (_, port) = line.split_once(SAYS)?;
         Some(port.trim().parse().expect("a port"))
     });
     let port = port.expect("it serves");
-    Served { process, port }
+    Served { process, _said: lines, port }
 }
 
 /// Serves until the process is killed, if it was started for that.
@@ -55,6 +57,10 @@ impl Served {
             tokio_postgres::connect(&config, NoTls).await.expect("it lets in");
         tokio::spawn(connection);
         client
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     pub fn kill(&mut self) {
