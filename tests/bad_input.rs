@@ -528,3 +528,22 @@ fn ordered_tasks_need_task_units_and_a_graph() {
     refused(&format!("simulate tpcc {on} --memory-model tso"), &["--memory-model", "sc"]);
     refused(&format!("simulate tpcc {on} --history x"), &["--history"]);
 }
+
+#[test]
+fn certificates_of_a_server_are_there_and_are_some() {
+    let folder = Folder::new("bad-certificates");
+    let text = folder.file("text.pem");
+    std::fs::write(&text, "no certificate").expect("a file");
+    let nowhere = folder.file("nowhere.pem");
+    for (certificates, key, parts) in [
+        (&nowhere, &text, ["--tls-cert", "nowhere.pem"]),
+        (&text, &nowhere, ["--tls-key", "nowhere.pem"]),
+        (&text, &text, ["certificate", ""]),
+    ] {
+        let line = format!(
+            "serve --memory --listen 127.0.0.1:0 --tls-cert {certificates} --tls-key {key}"
+        );
+        refused(&line, &parts);
+    }
+    refused(&format!("serve --memory --tls-cert {text}"), &["--tls-key"]);
+}

@@ -66,7 +66,8 @@ pub trait Session<M: Machine>: Transaction {
         M::suspended();
     }
 
-    /// Takes up the transaction in progress, on whichever thread: its operations may be called again.
+    /// Takes up the transaction in progress, on whichever thread: its operations may be called again. It may use tables
+    /// that were made meanwhile; those that were there when it began stay for it as they were.
     fn resume(&mut self) {
         M::resumed();
     }

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 /// A transaction that owns what it needs: it lies idle between calls for as long as its owner likes, and any thread may
 /// take it up again.
 ///
-/// Calls of [`OpenTransaction::with`] are its parts. Between them it pins nothing, but has what its scheme gives it: a
+/// Calls of [`OpenTransaction::with`] are its parts. A part may use tables that were made after the transaction began. Between them it pins nothing, but has what its scheme gives it: a
 /// scheme that locks keeps the locks, and others may wait for them. So a thread that leaves a transaction and then runs
 /// others under such a scheme gives these a [deadline](RunOptions::deadline), or leaves them to other threads. Dropped, it
 /// is rolled back.

@@ -109,6 +109,11 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
         self.end(false);
     }
 
+    fn resume(&mut self) {
+        M::resumed();
+        self.catch_up_with_new();
+    }
+
     fn set_deadline(&mut self, deadline: Option<Ticks>) {
         self.core.limits.set_deadline(deadline);
     }

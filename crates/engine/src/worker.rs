@@ -44,6 +44,13 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         }
     }
 
+    /// The transaction in progress finds tables that were made since it began.
+    pub(crate) fn catch_up_with_new(&mut self) {
+        if self.view.show_newer(&self.core.inner.words.catalog) {
+            self.core.rules.learn(&self.view);
+        }
+    }
+
     pub(crate) fn load_once(
         &mut self,
         outer: &[Outer],

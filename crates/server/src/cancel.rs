@@ -3,6 +3,7 @@
 use crate::auth::random;
 use chiliad::Cancel;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The sessions of a server, by the numbers that their clients know.
@@ -20,6 +21,7 @@ struct Inner {
 struct Entry {
     key: u32,
     running: Arc<Running>,
+    uses_tables: Arc<AtomicBool>,
 }
 
 /// The statement that a session is running, for others to cancel.
@@ -62,6 +64,8 @@ pub(crate) struct Place {
     pub id: u32,
     pub key: u32,
     pub running: Arc<Running>,
+    /// A statement of it is running, or its commit.
+    pub uses_tables: Arc<AtomicBool>,
 }
 
 impl Sessions {
@@ -79,9 +83,17 @@ impl Sessions {
         };
         let key = u32::from_be_bytes(random());
         let running = Arc::<Running>::default();
-        inner.sessions.insert(id, Entry { key, running: Arc::clone(&running) });
+        let uses_tables = Arc::<AtomicBool>::default();
+        let (of_running, of_uses) = (Arc::clone(&running), Arc::clone(&uses_tables));
+        inner.sessions.insert(id, Entry { key, running: of_running, uses_tables: of_uses });
         drop(inner);
-        Some(Place { sessions: Arc::clone(self), id, key, running })
+        Some(Place { sessions: Arc::clone(self), id, key, running, uses_tables })
+    }
+
+    /// Whether a statement is running, or a commit.
+    pub fn use_tables(&self) -> bool {
+        // SeqCst: pairs with `Dialog::enter_tables`, as the other half of a handshake.
+        lock(&self.inner).sessions.values().any(|it| it.uses_tables.load(Ordering::SeqCst))
     }
 
     /// How many there are.

@@ -4,8 +4,9 @@
 //! the server's own, by the table's name. The application may change tables behind the server's back: whoever meets an
 //! unknown table, or a row of a schema that is newer, has the catalog read anew.
 
+use crate::change::{self, Changes, NOTES, is_reserved};
 use chiliad::raw::{Range, TableId, TableLayout, TableSpec, Transaction as _};
-use chiliad::{Database, Error, Sequence};
+use chiliad::{Database, Error, RunOptions, Sequence};
 use chiliad_sql::{CatalogView, SqlError, TableDetails, TableInput};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,32 +20,85 @@ pub(crate) struct Catalog {
     database: Database,
     view: RwLock<Arc<CatalogView>>,
     version: AtomicU64,
+    /// The last version in which tables were others than before under the same names.
+    replaced: AtomicU64,
+    /// Numbers the versions that single transactions see.
+    own_versions: AtomicU64,
     /// Held while it is read anew.
     renewing: Mutex<()>,
     sequences: RwLock<HashMap<String, Arc<Sequence>>>,
     details: TableId,
+    notes: TableId,
+    sees_newest: bool,
+}
+
+/// Versions that single transactions see have this bit.
+const OWN: u64 = 1 << 63;
+
+/// Whether a version is one that a single transaction sees.
+pub(crate) fn is_own(version: u64) -> bool {
+    version & OWN != 0
+}
+
+/// The tables as one session sees them: those of all, or as its transaction has changed them.
+#[derive(Clone, Copy)]
+pub(crate) struct Tables<'a> {
+    catalog: &'a Catalog,
+    own: Option<&'a Changes>,
+}
+
+impl<'a> Tables<'a> {
+    pub fn new(catalog: &'a Catalog, own: Option<&'a Changes>) -> Self {
+        Self { catalog, own }
+    }
+
+    /// Whether nobody else sees them so.
+    pub fn are_own(&self) -> bool {
+        self.own.is_some()
+    }
+
+    /// The number of their version.
+    pub fn version(&self) -> u64 {
+        self.own.map_or_else(|| self.catalog.version(), |own| own.view().version())
+    }
+
+    /// The tables.
+    pub fn view(&self) -> Arc<CatalogView> {
+        self.own.map_or_else(|| self.catalog.view(), |own| Arc::clone(own.view()))
+    }
+
+    /// Has those of all read anew.
+    ///
+    /// # Errors
+    /// Those of a transaction.
+    pub fn renew(&self) -> Result<(), Error> {
+        match self.own {
+            Some(_) => Ok(()),
+            None => self.catalog.renew(),
+        }
+    }
 }
 
 impl Catalog {
-    /// Reads the catalog of a database.
+    /// Reads the catalog of a database, after it has brought to an end what a crash has interrupted.
     ///
     /// # Errors
-    /// Those of reading and of declaring the server's own table.
+    /// Those of reading and of declaring the server's own tables.
     pub fn new(database: Database) -> Result<Self, Error> {
-        let details = match database.table_raw(DETAILS) {
-            Ok((id, _)) => id,
-            Err(Error::UnknownTable(_)) => {
-                database.create_table_raw(TableSpec::ordered(DETAILS))?
-            }
-            Err(error) => return Err(error),
-        };
+        let (details, notes) = (own_table(&database, DETAILS)?, own_table(&database, NOTES)?);
+        change::finish(&database, details, notes)?;
+        let sees_newest = sees_newest(&database, details, notes)?;
         let catalog = Self {
             database,
             view: RwLock::default(),
             version: AtomicU64::new(0),
+            replaced: AtomicU64::new(0),
+            own_versions: AtomicU64::new(OWN),
             renewing: Mutex::default(),
             sequences: RwLock::default(),
             details,
+            notes,
+            sees_newest,
         };
         catalog.renew()?;
         Ok(catalog)
@@ -59,6 +113,50 @@ impl Catalog {
     pub fn version(&self) -> u64 {
         // Acquire: pairs with the release in `renew`, after the view has been set.
         self.version.load(Ordering::Acquire)
+    }
+
+    /// A number for a version that one transaction sees.
+    pub fn own_version(&self) -> u64 {
+        // Relaxed: nothing but the number is meant.
+        self.own_versions.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Whether a statement that was prepared for this version may still run: names mean the tables that they meant.
+    pub fn is_good(&self, version: u64) -> bool {
+        // SeqCst: pairs with `have_replaced`, before which the tables were closed.
+        version >= self.replaced.load(Ordering::SeqCst)
+    }
+
+    /// Some names mean other tables from the newest version on.
+    pub(crate) fn have_replaced(&self) {
+        self.replaced.store(self.version(), Ordering::SeqCst);
+    }
+
+    /// Whether a transaction reads what others commit after it has begun, where it has read nothing that they change: not
+    /// under schemes that give it a time or its partitions when it begins.
+    pub fn sees_newest(&self) -> bool {
+        self.sees_newest
+    }
+
+    /// The table of what SQL says of tables.
+    pub(crate) fn details_table(&self) -> TableId {
+        self.details
+    }
+
+    /// The table of notes of commits that have not come into force.
+    pub(crate) fn notes_table(&self) -> TableId {
+        self.notes
+    }
+
+    /// A key for a note. One that was left by an earlier process has come into force by now.
+    pub(crate) fn note_key(&self) -> [u8; 8] {
+        static KEYS: AtomicU64 = AtomicU64::new(0);
+        // Relaxed: nothing but the number is meant.
+        KEYS.fetch_add(1, Ordering::Relaxed).to_be_bytes()
+    }
+
+    pub(crate) fn remove_note(&self, key: &[u8]) -> Result<(), Error> {
+        self.database.run(|tx| tx.raw().remove(self.notes, key).map(|_| ()))
     }
 
     /// The tables as they are.
@@ -76,7 +174,9 @@ impl Catalog {
         let mut tables = Vec::new();
         for spec in self.database.tables() {
             // Tables of bytes have no columns that a statement could name; a sequence is a table of one number.
-            if matches!(spec.layout, TableLayout::Bytes | TableLayout::Unknown) {
+            if matches!(spec.layout, TableLayout::Bytes | TableLayout::Unknown)
+                || is_reserved(&spec.name)
+            {
                 continue;
             }
             // Dropped meanwhile, it is no table of this version.
@@ -113,20 +213,10 @@ impl Catalog {
         })
     }
 
-    /// Writes what SQL says of a table; `None`: nothing.
-    pub(crate) fn set_details(
-        &self,
-        table: &str,
-        details: Option<&TableDetails>,
-    ) -> Result<(), Error> {
-        let text = details.map(TableDetails::to_text);
-        self.database.run(|tx| {
-            let tx = tx.raw();
-            match &text {
-                Some(text) => tx.put(self.details, table.as_bytes(), text.as_bytes()),
-                None => tx.remove(self.details, table.as_bytes()).map(|_| ()),
-            }
-        })
+    /// Writes what SQL says of a table.
+    pub(crate) fn set_details(&self, table: &str, details: &TableDetails) -> Result<(), Error> {
+        let text = details.to_text();
+        self.database.run(|tx| tx.raw().put(self.details, table.as_bytes(), text.as_bytes()))
     }
 
     /// The next number of a sequence.
@@ -134,12 +224,12 @@ impl Catalog {
     /// # Errors
     /// 42P01 where there is none of this name.
     pub fn next_value(&self, name: &str) -> Result<i64, SqlError> {
-        number(self.sequence(name)?.next()?)
+        next_of(&*self.sequence(name)?)
     }
 
     /// As [`Catalog::next_value`], for the key of a row that is inserted next.
     pub fn next_row_number(&self, name: &str) -> Result<i64, SqlError> {
-        number(self.sequence(name)?.next_key()?)
+        next_row_number_of(&*self.sequence(name)?)
     }
 
     fn sequence(&self, name: &str) -> Result<Arc<Sequence>, SqlError> {
@@ -168,6 +258,44 @@ impl Catalog {
 
 fn number(number: u64) -> Result<i64, SqlError> {
     i64::try_from(number).map_err(|_| SqlError::numeric_out_of_range(format!("nextval: {number}")))
+}
+
+/// The next number of a sequence.
+///
+/// # Errors
+/// Those of the database; 22003 for a number that no type has.
+pub(crate) fn next_of(sequence: &Sequence) -> Result<i64, SqlError> {
+    number(sequence.next()?)
+}
+
+/// As [`next_of`], for the key of a row that is inserted next.
+pub(crate) fn next_row_number_of(sequence: &Sequence) -> Result<i64, SqlError> {
+    number(sequence.next_key()?)
+}
+
+/// A table of the server's own.
+fn own_table(database: &Database, name: &str) -> Result<TableId, Error> {
+    match database.table_raw(name) {
+        Ok((id, _)) => Ok(id),
+        Err(Error::UnknownTable(_)) => database.create_table_raw(TableSpec::ordered(name)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Tries it: a transaction that has read one table meets a row that another one has put into a second table since.
+fn sees_newest(database: &Database, read: TableId, written: TableId) -> Result<bool, Error> {
+    const KEY: &[u8] = b"?";
+    if database.options().scheme.info().needs_partitions {
+        // The other one would wait for the first one's partition.
+        return Ok(false);
+    }
+    let mut open = database.open_transaction(&RunOptions::default())?;
+    open.with(|tx| tx.raw().get(read, KEY).map(|_| ()))?;
+    database.run(|tx| tx.raw().put(written, KEY, b""))?;
+    let found = open.with(|tx| Ok::<_, Error>(tx.raw().get(written, KEY)?.is_some()));
+    let sees = matches!((found, open.commit()), (Ok(true), Ok(())));
+    database.run(|tx| tx.raw().remove(written, KEY).map(|_| ()))?;
+    Ok(sees)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

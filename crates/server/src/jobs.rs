@@ -2,7 +2,7 @@
 
 use chiliad_sql::SqlError;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How a job ended: the tag of its statement, and what the client is told besides.
 pub(crate) type JobResult = Result<(String, Vec<Notice>), SqlError>;
@@ -19,27 +19,78 @@ pub(crate) type Job = Box<dyn FnOnce() -> (u32, JobResult) + Send>;
 
 /// Where sessions leave their jobs.
 pub(crate) struct Jobs {
-    sender: Mutex<Option<Sender<Job>>>,
+    queue: Mutex<Queue>,
+}
+
+struct Queue {
+    /// `None`: no more are taken.
+    sender: Option<Sender<Job>>,
+    /// Jobs, not done yet, that wait for transactions that are open.
+    waiting: usize,
+}
+
+/// Why a job is not done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NoJob {
+    /// The server goes down.
+    Closed,
+    /// One before it waits for the transaction to which it belongs.
+    Deadlock,
 }
 
 impl Jobs {
     /// The queue, and its end for the thread that does the work.
     pub fn new() -> (Self, Receiver<Job>) {
         let (sender, receiver) = channel();
-        (Self { sender: Mutex::new(Some(sender)) }, receiver)
+        let queue = Queue { sender: Some(sender), waiting: 0 };
+        (Self { queue: Mutex::new(queue) }, receiver)
     }
 
-    /// One more.
-    pub fn start(&self, job: impl FnOnce() -> (u32, JobResult) + Send + 'static) {
-        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sender) = &*sender {
-            // After the thread's end nobody waits any more: the server is going down.
-            _ = sender.send(Box::new(job));
+    /// One more. `of_open`: it belongs to a transaction that is open.
+    ///
+    /// # Errors
+    /// [`NoJob`].
+    pub fn start(
+        &self,
+        of_open: bool,
+        job: impl FnOnce() -> (u32, JobResult) + Send + 'static,
+    ) -> Result<(), NoJob> {
+        let queue = self.lock();
+        if of_open && queue.waiting > 0 {
+            return Err(NoJob::Deadlock);
         }
+        let sender = queue.sender.as_ref().ok_or(NoJob::Closed)?;
+        sender.send(Box::new(job)).map_err(|_| NoJob::Closed)
+    }
+
+    /// One more, which waits for transactions that are open. It calls [`Jobs::has_waited`].
+    ///
+    /// # Errors
+    /// [`NoJob::Closed`].
+    pub fn start_waiting(
+        &self,
+        job: impl FnOnce() -> (u32, JobResult) + Send + 'static,
+    ) -> Result<(), NoJob> {
+        let mut queue = self.lock();
+        let sender = queue.sender.as_ref().ok_or(NoJob::Closed)?;
+        sender.send(Box::new(job)).map_err(|_| NoJob::Closed)?;
+        queue.waiting += 1;
+        Ok(())
+    }
+
+    /// A job that waits for transactions is done.
+    pub fn has_waited(&self) {
+        let mut queue = self.lock();
+        debug_assert!(queue.waiting > 0, "it was counted when it was started");
+        queue.waiting -= 1;
     }
 
     /// No more jobs come: the thread ends after those that are there.
     pub fn close(&self) {
-        *self.sender.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.lock().sender = None;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -31,14 +31,14 @@
 //! | passwords | `auth` |
 //! | what a client is told for what it sends | `session` |
 //! | COPY's formats | `copy` |
-//! | the catalog, its changes, prepared statements of all sessions | `catalog`, `apply`, `jobs`, `plans`, `lift` |
+//! | the catalog, its changes, prepared statements of all sessions | `catalog`, `change`, `jobs`, `plans`, `lift` |
 //! | cancelling a statement from another connection; turns of statements that take long | `cancel`, `turns` |
 #![forbid(unsafe_code)]
 
-mod apply;
 mod auth;
 mod cancel;
 mod catalog;
+mod change;
 mod copy;
 mod jobs;
 mod lift;

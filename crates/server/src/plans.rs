@@ -1,6 +1,6 @@
 //! Prepared statements that all sessions share, by their text and the types that the client has declared.
 
-use crate::catalog::Catalog;
+use crate::catalog::{Tables, is_own};
 use crate::lift::{Lifted, Literal, lift};
 use chiliad_sql::{Kind, OwnedDatum, Prepared, SqlError, Statement, Type, codec, parse, prepare};
 use std::collections::HashMap;
@@ -37,15 +37,15 @@ struct Key {
 
 impl Plan {
     fn new(
-        catalog: &Catalog,
+        tables: Tables<'_>,
         statement: Statement,
         declared: Vec<Option<Type>>,
     ) -> Result<Self, SqlError> {
-        let prepared = match prepare(&statement, &catalog.view(), &declared) {
+        let prepared = match prepare(&statement, &tables.view(), &declared) {
             // A table that the application has made since, perhaps.
             Err(error) if is_of_catalog(&error) => {
-                catalog.renew()?;
-                prepare(&statement, &catalog.view(), &declared)?
+                tables.renew()?;
+                prepare(&statement, &tables.view(), &declared)?
             }
             prepared => prepared?,
         };
@@ -53,19 +53,19 @@ impl Plan {
     }
 
     /// Of one statement of a string.
-    pub fn of_statement(catalog: &Catalog, statement: &Statement) -> Result<Arc<Self>, SqlError> {
-        Self::new(catalog, statement.clone(), Vec::new()).map(Arc::new)
+    pub fn of_statement(tables: Tables<'_>, statement: &Statement) -> Result<Arc<Self>, SqlError> {
+        Self::new(tables, statement.clone(), Vec::new()).map(Arc::new)
     }
 
     /// Whether it holds for the newest version of the catalog.
-    pub fn is_current(&self, catalog: &Catalog) -> bool {
+    pub fn is_current(&self, tables: Tables<'_>) -> bool {
         // What names no table is never out of date, but that is not told apart.
-        self.prepared.catalog_version() == catalog.version()
+        self.prepared.catalog_version() == tables.version()
     }
 
     /// This plan, for the newest version of the catalog.
-    pub fn renewed(self: &Arc<Self>, catalog: &Catalog) -> Result<Arc<Self>, SqlError> {
-        if self.is_current(catalog) {
+    pub fn renewed(self: &Arc<Self>, tables: Tables<'_>) -> Result<Arc<Self>, SqlError> {
+        if self.is_current(tables) {
             return Ok(Arc::clone(self));
         }
         // The client has been told of these types.
@@ -73,7 +73,12 @@ impl Plan {
             [] => self.declared.clone(),
             told => told.iter().map(|of| Some(*of)).collect(),
         };
-        Self::new(catalog, self.statement.clone(), declared).map(Arc::new)
+        Self::new(tables, self.statement.clone(), declared).map(Arc::new)
+    }
+
+    /// The version of the catalog of all that it was made for; `None`: of one that a transaction has for itself.
+    pub fn shared_version(&self) -> Option<u64> {
+        Some(self.prepared.catalog_version()).filter(|it| !is_own(*it))
     }
 
     /// Whether a transaction that has failed may run it.
@@ -101,10 +106,14 @@ fn is_of_catalog(error: &SqlError) -> bool {
 impl Plans {
     /// The plan of a string of one statement whose literals are parameters, and their values; `None` for a string that is to
     /// be taken as it is.
-    pub fn of_string(&self, catalog: &Catalog, text: &str) -> Option<(Arc<Plan>, Vec<OwnedDatum>)> {
+    pub fn of_string(
+        &self,
+        tables: Tables<'_>,
+        text: &str,
+    ) -> Option<(Arc<Plan>, Vec<OwnedDatum>)> {
         let Lifted { text, types, literals } = lift(text)?;
         // What is wrong with it is told of the text that the client has sent, with positions in that.
-        let plan = self.get(catalog, &text, &types).ok()??;
+        let plan = self.get(tables, &text, &types).ok()??;
         let types = plan.prepared.parameters();
         if types.len() != literals.len() {
             return None;
@@ -123,14 +132,14 @@ impl Plans {
     /// Those of parsing and preparing; 42601 for a text of several statements.
     pub fn get(
         &self,
-        catalog: &Catalog,
+        tables: Tables<'_>,
         text: &str,
         declared: &[Option<Type>],
     ) -> Result<Option<Arc<Plan>>, SqlError> {
         let key = Key { text: text.into(), declared: declared.to_vec() };
         let shard = &self.shards[self.hasher.hash_one(&key) as usize % SHARDS];
         let lock = || shard.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plan) = lock().get(&key).filter(|plan| plan.is_current(catalog)) {
+        if let Some(plan) = lock().get(&key).filter(|plan| plan.is_current(tables)) {
             return Ok(Some(Arc::clone(plan)));
         }
         let mut statements = parse(text)?;
@@ -139,8 +148,9 @@ impl Plans {
             let message = "cannot insert multiple commands into a prepared statement";
             return Err(SqlError::syntax_error(message));
         }
-        let plan = Arc::new(Plan::new(catalog, statement, declared.to_vec())?);
-        if text.len() <= TEXT_BYTES_MAX {
+        let plan = Arc::new(Plan::new(tables, statement, declared.to_vec())?);
+        // What one transaction sees is for nobody else.
+        if text.len() <= TEXT_BYTES_MAX && !tables.are_own() {
             let mut plans = lock();
             if plans.len() >= SHARD_PLANS_MAX {
                 plans.clear();

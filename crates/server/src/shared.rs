@@ -10,7 +10,7 @@ use chiliad_sql::{OwnedDatum, SqlError};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A procedure of the application.
 pub(crate) type Procedure =
@@ -35,6 +35,17 @@ pub(crate) struct Shared {
     /// Every statement is answered with a constant.
     pub constant: bool,
     draining: AtomicBool,
+    /// Some names are about to mean other tables: no statement begins.
+    tables_closed: AtomicBool,
+}
+
+/// No session begins a statement or commits, until it is dropped.
+pub(crate) struct TablesClosed(Arc<Shared>);
+
+impl Drop for TablesClosed {
+    fn drop(&mut self) {
+        self.0.tables_closed.store(false, Ordering::SeqCst);
+    }
 }
 
 /// The limits of a server.
@@ -59,6 +70,8 @@ pub(crate) struct Limits {
     pub login_for: Duration,
     /// How long a client may read nothing of what it is sent.
     pub stalled_for: Duration,
+    /// How long a change of tables waits for statements that are running.
+    pub tables_for: Duration,
     /// How long transactions may go on when the server shuts down.
     pub drain_for: Duration,
 }
@@ -76,6 +89,7 @@ impl Default for Limits {
             retry_for: Duration::from_secs(5),
             login_for: Duration::from_secs(60),
             stalled_for: Duration::from_secs(60),
+            tables_for: Duration::from_secs(5),
             drain_for: Duration::from_secs(5),
         }
     }
@@ -101,6 +115,7 @@ impl Shared {
             sessions: Arc::default(),
             mock_secret: crate::auth::random(),
             draining: AtomicBool::new(false),
+            tables_closed: AtomicBool::new(false),
             catalog,
             users,
             procedures,
@@ -117,6 +132,32 @@ impl Shared {
     pub fn drain(&self) {
         // Relaxed, here and below: loops are woken, and look again.
         self.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Keeps sessions from beginning a statement or a commit, and waits for the end of those that run. One thread at a
+    /// time does so.
+    ///
+    /// # Errors
+    /// 55P03 where they do not end.
+    pub fn close_tables(self: &Arc<Self>) -> Result<TablesClosed, SqlError> {
+        // SeqCst: a session says that it uses tables and then looks at this; here it is the other way round. So at least
+        // one of the two sees the other.
+        self.tables_closed.store(true, Ordering::SeqCst);
+        let closed = TablesClosed(Arc::clone(self));
+        let until = Instant::now() + self.limits.tables_for;
+        while self.sessions.use_tables() {
+            if Instant::now() > until {
+                let message = "statements that are running keep the tables from being changed";
+                return Err(SqlError::new("55P03", message));
+            }
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        Ok(closed)
+    }
+
+    /// Whether sessions are kept from their tables.
+    pub fn are_tables_closed(&self) -> bool {
+        self.tables_closed.load(Ordering::SeqCst)
     }
 
     /// Whether it is.

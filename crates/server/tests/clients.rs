@@ -1,39 +1,17 @@
 //! Clients of a server: an unmodified one of PostgreSQL's protocol, and hostile ones that send bytes.
 
-use chiliad::{Database, Durability, Options, Row, Scheme, Table};
-use chiliad_server::{OwnedDatum, Running, Server, SqlError, Users};
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
-use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
+mod common;
 
-fn serve(db: &Database) -> Running {
-    let server = Server::builder(db.clone()).listen(SocketAddr::from(([127, 0, 0, 1], 0)));
-    server.threads(2).start().expect("it starts")
-}
+use chiliad::{Database, Durability, Options, Row, Scheme, Table};
+use chiliad_server::{OwnedDatum, Server, SqlError, Users};
+use common::{connect, connect_as, local, run_for, serve, state};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+use tokio_postgres::{NoTls, SimpleQueryMessage};
 
 fn run(test: impl Future<Output = ()>) {
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("threads");
-    runtime.block_on(async {
-        tokio::time::timeout(Duration::from_secs(60), test).await.expect("it ends")
-    });
-}
-
-async fn connect(running: &Running) -> Client {
-    connect_as(running, "user=ann").await.expect("it lets in")
-}
-
-async fn connect_as(running: &Running, user: &str) -> Result<Client, tokio_postgres::Error> {
-    let port = running.addresses()[0].port();
-    let config = format!("host=127.0.0.1 port={port} dbname=test {user}");
-    let (client, connection) = tokio_postgres::connect(&config, NoTls).await?;
-    tokio::spawn(connection);
-    Ok(client)
-}
-
-fn state(error: &tokio_postgres::Error) -> String {
-    error.code().map_or_else(|| error.to_string(), |code| code.code().into())
+    run_for(60, test);
 }
 
 #[test]
@@ -169,7 +147,7 @@ fn an_application_shares_its_tables() {
             let row = Account { owner: format!("o{id}"), balance: 100 };
             db.run(|tx| tx.insert(&accounts, &id, &row)).expect("inserted");
         }
-        let server = Server::builder(db.clone()).listen(SocketAddr::from(([127, 0, 0, 1], 0)));
+        let server = Server::builder(db.clone()).listen(local());
         let running = server
             .procedure("transfer", move |tx, arguments| {
                 let [OwnedDatum::Int(from), OwnedDatum::Int(to), OwnedDatum::Int(amount)] =
@@ -237,7 +215,7 @@ fn users_have_passwords() {
     run(async {
         let db = Database::in_memory().expect("opens");
         let users = Users::parse("ann:pencil\n").expect("users");
-        let server = Server::builder(db.clone()).listen(SocketAddr::from(([127, 0, 0, 1], 0)));
+        let server = Server::builder(db.clone()).listen(local());
         let running = server.users(users).max_connections(1).start().expect("it starts");
         let refused = |error: Option<tokio_postgres::Error>| state(&error.expect("refused"));
         assert_eq!(refused(connect_as(&running, "user=ann password=wrong").await.err()), "28P01");

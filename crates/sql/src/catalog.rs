@@ -11,6 +11,11 @@ use std::sync::Arc;
 /// The column of the key of rows that have no primary key.
 pub const HIDDEN_KEY: &str = "?row";
 
+/// The name of the column of rows that repeats a column of the primary key, for an index over it.
+pub(crate) fn copy_name(key: &str) -> String {
+    format!("?key.{key}")
+}
+
 /// A table, as its owner gives it to a [`CatalogView`].
 #[derive(Clone, Debug)]
 pub struct TableInput {
@@ -62,6 +67,8 @@ pub struct Table {
     pub spec: TableSpec,
     /// What SQL has declared.
     pub details: Option<TableDetails>,
+    /// Columns of rows that repeat columns of the key: their places in rows, and those of the key's in `columns`.
+    pub(crate) copies: Vec<(usize, usize)>,
     pub(crate) storage: Storage,
 }
 
@@ -121,6 +128,23 @@ impl CatalogView {
         Self { version, tables: tables.collect() }
     }
 
+    /// These tables, as `version`, and `input` in place of the one of its name.
+    #[must_use]
+    pub fn with_table(&self, version: u64, input: TableInput) -> Self {
+        let mut tables = self.tables.clone();
+        let table = Table::new(input);
+        tables.insert(table.name.clone(), Arc::new(table));
+        Self { version, tables }
+    }
+
+    /// These tables, as `version`, without the one of this name.
+    #[must_use]
+    pub fn without_table(&self, version: u64, name: &str) -> Self {
+        let mut tables = self.tables.clone();
+        tables.remove(name);
+        Self { version, tables }
+    }
+
     /// Its version.
     #[must_use]
     pub fn version(&self) -> u64 {
@@ -159,7 +183,16 @@ impl Table {
         let key = layout.key.into_iter().enumerate().map(|(at, it)| (Place::Key(at), it));
         let row = layout.row.into_iter().enumerate().map(|(at, it)| (Place::Row(at), it));
         let hidden_key = matches!(key.clone().next(), Some((_, it)) if it.name == HIDDEN_KEY);
-        let seen = key.chain(row).filter(|(_, it)| it.name != HIDDEN_KEY);
+        let names: Vec<String> = key.clone().map(|(_, it)| copy_name(&it.name)).collect();
+        let copied: Vec<(usize, usize)> = row
+            .clone()
+            .filter_map(|(place, it)| {
+                let of = names.iter().position(|name| *name == it.name)?;
+                Some((place.number(), of))
+            })
+            .collect();
+        let is_seen = |it: &chiliad_api::Column| it.name != HIDDEN_KEY && !names.contains(&it.name);
+        let seen = key.chain(row).filter(|(_, it)| is_seen(it));
         let mut columns: Vec<Column> =
             seen.map(|(place, it)| Column::new(it, place, details.as_ref())).collect();
         if let Some(details) = &details {
@@ -169,21 +202,42 @@ impl Table {
         let mut key: Vec<usize> =
             (0..columns.len()).filter(|&at| matches!(columns[at].place, Place::Key(_))).collect();
         key.sort_by_key(|&at| columns[at].place.number());
-        let indexes = indexes(&spec, &columns, &positions);
+        let of_key = |part: usize| key.get(part).copied();
+        let copies = copied.iter().filter_map(|(place, part)| Some((*place, of_key(*part)?)));
+        let copies: Vec<(usize, usize)> = copies.collect();
+        let indexes = indexes(&spec, (&columns, &copies), &positions);
         let is_ordered = spec.index == IndexKind::Ordered;
         let name = spec.name.clone();
-        Self { id, name, columns, key, indexes, is_ordered, hidden_key, spec, details, storage }
+        Self {
+            id,
+            name,
+            columns,
+            key,
+            indexes,
+            is_ordered,
+            hidden_key,
+            spec,
+            details,
+            copies,
+            storage,
+        }
     }
 }
 
 /// The secondary indexes whose parts are columns; those over bytes serve no statement.
-fn indexes(spec: &TableSpec, columns: &[Column], positions: &[usize]) -> Vec<Index> {
+fn indexes(
+    spec: &TableSpec,
+    (columns, copies): (&[Column], &[(usize, usize)]),
+    positions: &[usize],
+) -> Vec<Index> {
     let TableLayout::Schema(schema) = &spec.layout else { return Vec::new() };
     let current = schema.rows.current();
     let index = |(at, index): (usize, &SecondarySpec)| {
         let part = |part: &ColumnPart| {
-            let row = Place::Row(current.place_of_number(part.number)?);
-            let column = columns.iter().position(|column| column.place == row)?;
+            let place = current.place_of_number(part.number)?;
+            let copied = copies.iter().find(|(copy, _)| *copy == place).map(|(_, of)| *of);
+            let own = || columns.iter().position(|column| column.place == Place::Row(place));
+            let column = copied.or_else(own)?;
             Some((column, part.descending))
         };
         let parts: Option<Vec<_>> = index.parts.columns().iter().map(part).collect();

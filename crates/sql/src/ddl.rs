@@ -1,9 +1,10 @@
 //! Statements that change the catalog.
 
-use crate::bind::{folded, is_serial, of_data_type, table_name};
-use crate::catalog::{CatalogView, HIDDEN_KEY, Place, Table, TableInput};
-use crate::details::{ColumnDetails, TableDetails};
+use crate::bind::{Binder, folded, is_serial, of_data_type, table_name};
+use crate::catalog::{CatalogView, HIDDEN_KEY, Place, Table, TableInput, copy_name};
+use crate::details::{Check, ColumnDetails, TableDetails};
 use crate::error::{Result, SqlError};
+use crate::expr::Expr;
 use crate::plan::Plan;
 use crate::prepared::Prepared;
 use crate::run::row_sequence;
@@ -84,6 +85,9 @@ struct Draft {
     key: Option<Vec<String>>,
     /// Names and columns of unique indexes.
     unique: Vec<(Option<String>, Vec<String>)>,
+    checks: Vec<Check>,
+    /// Columns of the key that indexes are over: rows repeat them.
+    copies: Vec<String>,
     /// Sequences that its columns have.
     sequences: Vec<String>,
 }
@@ -120,6 +124,20 @@ fn create_table(create: &ast::CreateTable, catalog: &CatalogView) -> Result<Vec<
 }
 
 impl Draft {
+    /// A table that is there, under this key, without indexes.
+    fn of_table(table: &Table, details: &TableDetails, key: Vec<String>) -> Self {
+        let columns = details.columns.iter().map(|details| {
+            let column = table.columns.iter().find(|it| it.name == details.name);
+            DraftColumn {
+                details: details.clone(),
+                is_nullable: column.is_none_or(|it| it.is_nullable),
+            }
+        });
+        let (name, columns) = (table.name.clone(), columns.collect());
+        let checks = details.checks.clone();
+        Self { name, columns, key: Some(key), checks, ..Self::default() }
+    }
+
     fn add(&mut self, column: &ast::ColumnDef) -> Result<()> {
         let name = folded(column.name.clone()).value;
         if self.columns.iter().any(|it| it.details.name == name) {
@@ -153,6 +171,10 @@ impl Draft {
                     let index = option.name.clone().map(|it| folded(it).value);
                     self.unique.push((index, vec![name.clone()]));
                 }
+                ast::ColumnOption::Check(check) => {
+                    let given = option.name.as_ref().or(check.name.as_ref());
+                    self.check(given, &check.expr, &format!("{name}_check"));
+                }
                 ast::ColumnOption::Generated { generated_as, generation_expr: None, .. } => {
                     is_nullable = false;
                     details.always = matches!(generated_as, ast::GeneratedAs::Always);
@@ -172,6 +194,21 @@ impl Draft {
         name
     }
 
+    /// A condition on rows; `otherwise` is the end of its name where it is given none.
+    fn check(&mut self, name: Option<&ast::Ident>, condition: &ast::Expr, otherwise: &str) {
+        let condition = condition.to_string();
+        let name = name.cloned().map_or_else(
+            || {
+                let base = format!("{}_{otherwise}", self.name);
+                let is_free = |name: &String| !self.checks.iter().any(|it| it.name == *name);
+                let numbered = (1..).map(|number| format!("{base}{number}"));
+                core::iter::once(base.clone()).chain(numbered).find(is_free).unwrap_or(base)
+            },
+            |name| folded(name).value,
+        );
+        self.checks.push(Check { name, condition });
+    }
+
     fn set_key(&mut self, columns: Vec<String>) -> Result<()> {
         if self.key.replace(columns).is_some() {
             let message =
@@ -187,6 +224,10 @@ impl Draft {
             ast::TableConstraint::Unique(unique) => {
                 let name = unique.name.clone().map(|it| folded(it).value);
                 self.unique.push((name, column_names(&unique.columns)?));
+                Ok(())
+            }
+            ast::TableConstraint::Check(check) => {
+                self.check(check.name.as_ref(), &check.expr, "check");
                 Ok(())
             }
             other => unsupported(format!("the constraint {other}")),
@@ -216,35 +257,85 @@ impl Draft {
             layout_key.push(Column::new(HIDDEN_KEY, ColumnType::Unsigned(64)));
             self.sequences.push(row_sequence(&self.name));
         }
+        let spec = self.table(&key, layout_key)?;
+        let spec = self.with_unique(spec)?;
+        let columns = self.columns.into_iter().map(|it| it.details).collect();
+        let details = TableDetails { columns, hidden_key, checks: self.checks };
+        check_conditions(&spec, &details)?;
+        let sequences =
+            self.sequences.into_iter().map(|name| SchemaChange::CreateSequence { name });
+        Ok(sequences.chain([SchemaChange::CreateTable { spec, details }]).collect())
+    }
+
+    /// The table without indexes.
+    fn table(&self, key: &[String], layout_key: Vec<Column>) -> Result<TableSpec> {
         let mut rows = Vec::new();
         for column in self.columns.iter().filter(|it| !key.contains(&it.details.name)) {
             let of = stored(column.details.column_type)?;
             let of = if column.is_nullable { ColumnType::Optional(Box::new(of)) } else { of };
             rows.push(SchemaColumn::new(rows.len() as u32, &column.details.name, of));
         }
+        let unique = self.unique.iter().flat_map(|(_, columns)| columns);
+        let mut copied: Vec<&String> = Vec::new();
+        for name in unique.chain(&self.copies).filter(|name| key.contains(name)) {
+            if copied.contains(&name) {
+                continue;
+            }
+            copied.push(name);
+            let of = stored(self.columns[self.place_of(name)?].details.column_type)?;
+            rows.push(SchemaColumn::new(rows.len() as u32, &copy_name(name), of));
+        }
         let wrong = |error| SqlError::new("42P16", format!("{error}"));
         let rows = History::new(Schema::new(rows).map_err(wrong)?);
         let mut spec = TableSpec::ordered(&self.name);
         let schema = TableSchema { key: layout_key, rows, expires: None };
         spec.layout = TableLayout::Schema(Arc::new(schema));
+        Ok(spec)
+    }
+
+    fn with_unique(&self, mut spec: TableSpec) -> Result<TableSpec> {
         for (name, columns) in &self.unique {
             let name =
                 name.clone().unwrap_or_else(|| format!("{}_{}_key", self.name, columns.join("_")));
-            spec.secondary.push(index_of(&spec, &name, columns, true)?);
+            let index = index_of(&spec, &name, &ascending(columns), true)?;
+            spec.secondary.push(index);
         }
-        let columns = self.columns.into_iter().map(|it| it.details).collect();
-        let details = TableDetails { columns, hidden_key };
-        let sequences =
-            self.sequences.into_iter().map(|name| SchemaChange::CreateSequence { name });
-        Ok(sequences.chain([SchemaChange::CreateTable { spec, details }]).collect())
+        Ok(spec)
     }
+}
+
+/// Conditions that cannot be checked are refused when they are declared.
+fn check_conditions(spec: &TableSpec, details: &TableDetails) -> Result<()> {
+    if details.checks.is_empty() {
+        return Ok(());
+    }
+    let input = TableInput::new(TableId(0), spec.clone());
+    let input = TableInput { details: Some(details.clone()), ..input };
+    let view = CatalogView::new(0, [input]);
+    let missing = || SqlError::internal("a table without its columns");
+    let table = view.table(&spec.name).ok_or_else(missing)?;
+    for (name, condition) in Binder::new(&view, None).checks(table)? {
+        let mut is_plain = true;
+        condition.walk(&mut |part| {
+            is_plain &= !matches!(part, Expr::Subquery(_));
+        });
+        if !is_plain {
+            return unsupported(format!("a query in the check constraint \"{name}\""));
+        }
+    }
+    Ok(())
+}
+
+/// Columns of an index, and whether greater comes first.
+fn ascending(columns: &[String]) -> Vec<(String, bool)> {
+    columns.iter().map(|name| (name.clone(), false)).collect()
 }
 
 /// A secondary index over columns of rows.
 fn index_of(
     spec: &TableSpec,
     name: &str,
-    columns: &[String],
+    columns: &[(String, bool)],
     unique: bool,
 ) -> Result<SecondarySpec> {
     let TableLayout::Schema(schema) = &spec.layout else {
@@ -252,18 +343,22 @@ fn index_of(
     };
     let current = schema.rows.current();
     let mut parts = Vec::new();
-    for column in columns {
-        let Some(at) = current.place_of(column) else {
-            return match schema.key.iter().any(|it| it.name == *column) {
-                true => {
-                    unsupported(format!("the column {column} of the primary key in another index"))
-                }
+    for (column, descending) in columns {
+        let is_key = schema.key.iter().any(|it| it.name == *column);
+        let place = match is_key {
+            true => current.place_of(&copy_name(column)),
+            false => current.place_of(column),
+        };
+        let Some(at) = place else {
+            return match is_key {
+                true => unsupported(format!("an index over {column} of the key of such a table")),
                 false => {
                     Err(SqlError::undefined_column(format!("column \"{column}\" does not exist")))
                 }
             };
         };
-        parts.push(ColumnPart { number: current.columns()[at].number, descending: false });
+        let number = current.columns()[at].number;
+        parts.push(ColumnPart { number, descending: *descending });
     }
     Ok(SecondarySpec { name: name.into(), parts: IndexParts::Columns(parts), unique })
 }
@@ -299,8 +394,47 @@ fn create_index(create: &ast::CreateIndex, catalog: &CatalogView) -> Result<Vec<
         let message = format!("{message}, skipping");
         return Ok(vec![SchemaChange::Notice { sqlstate: "42P07", message }]);
     }
-    let index = index_of(&table.spec, &name, &columns, create.unique)?;
-    Ok(vec![SchemaChange::AddIndex { table: table.id, index }])
+    add_index(table, &name, &ascending(&columns), create.unique)
+}
+
+/// An index of a table. Where it is over columns of the key that rows do not repeat yet, they are written anew.
+fn add_index(
+    table: &Arc<Table>,
+    name: &str,
+    columns: &[(String, bool)],
+    unique: bool,
+) -> Result<Vec<SchemaChange>> {
+    let of = |spec: &TableSpec, name: &str, columns: &[(String, bool)], unique: bool| {
+        let index = index_of(spec, name, columns, unique)?;
+        Ok::<_, SqlError>(SchemaChange::AddIndex { table: table.id, index })
+    };
+    let keys = table.key.iter().copied();
+    let is_copied = |at: usize| table.copies.iter().any(|(_, of)| *of == at);
+    let has = |at: &usize| columns.iter().any(|(name, _)| *name == table.columns[*at].name);
+    let Some(details) =
+        table.details.as_ref().filter(|_| keys.clone().any(|at| has(&at) && !is_copied(at)))
+    else {
+        return Ok(vec![of(&table.spec, name, columns, unique)?]);
+    };
+    let key: Vec<String> = keys.clone().map(|at| table.columns[at].name.clone()).collect();
+    let copies = keys.filter(|at| is_copied(*at) || has(at));
+    let copies = copies.map(|at| table.columns[at].name.clone()).collect();
+    let draft = Draft { copies, ..Draft::of_table(table, details, key) };
+    let mut changes = Vec::new();
+    for change in draft.finish()? {
+        let SchemaChange::CreateTable { spec, details } = change else { continue };
+        let before = table.indexes.iter().map(|it| {
+            let part = |(at, down): &(usize, bool)| (table.columns[*at].name.clone(), *down);
+            (it.name.clone(), it.parts.iter().map(part).collect::<Vec<_>>(), it.unique)
+        });
+        let added = (name.to_owned(), columns.to_vec(), unique);
+        let indexes: Vec<_> = before.chain([added]).collect();
+        changes.push(SchemaChange::Rewrite { table: table.id, spec: spec.clone(), details });
+        for (name, columns, unique) in indexes {
+            changes.push(of(&spec, &name, &columns, unique)?);
+        }
+    }
+    Ok(changes)
 }
 
 /// The table that has an index of this name.
@@ -373,6 +507,9 @@ fn empty(name: &ast::ObjectName, catalog: &CatalogView) -> Result<SchemaChange> 
 
 fn alter_table(alter: &ast::AlterTable, catalog: &CatalogView) -> Result<Vec<SchemaChange>> {
     let table = named(&alter.name, catalog)?;
+    if alter.operations.len() > 1 {
+        return unsupported("ALTER TABLE with several changes");
+    }
     let mut changes = Vec::new();
     for operation in &alter.operations {
         match operation {
@@ -388,8 +525,7 @@ fn alter_table(alter: &ast::AlterTable, catalog: &CatalogView) -> Result<Vec<Sch
                 let name = unique.name.clone().map(|it| folded(it).value);
                 let name =
                     name.unwrap_or_else(|| format!("{}_{}_key", table.name, columns.join("_")));
-                let index = index_of(&table.spec, &name, &columns, true)?;
-                changes.push(SchemaChange::AddIndex { table: table.id, index });
+                changes.extend(add_index(table, &name, &ascending(&columns), true)?);
             }
             other => return unsupported(format!("ALTER TABLE {other}")),
         }
@@ -406,15 +542,7 @@ fn add_key(table: &Arc<Table>, key: Vec<String>) -> Result<Vec<SchemaChange>> {
     if !table.spec.secondary.is_empty() {
         return unsupported("a primary key for a table that has indexes");
     }
-    let columns = details.columns.iter().map(|details| {
-        let column = table.columns.iter().find(|it| it.name == details.name);
-        DraftColumn {
-            details: details.clone(),
-            is_nullable: column.is_none_or(|it| it.is_nullable),
-        }
-    });
-    let (name, columns) = (table.name.clone(), columns.collect());
-    let draft = Draft { name, columns, key: Some(key), ..Draft::default() };
+    let draft = Draft::of_table(table, details, key);
     let mut changes = Vec::new();
     for change in draft.finish()? {
         if let SchemaChange::CreateTable { spec, details } = change {

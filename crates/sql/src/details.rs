@@ -11,6 +11,17 @@ pub struct TableDetails {
     pub columns: Vec<ColumnDetails>,
     /// Rows have no primary key, but a number of their own.
     pub hidden_key: bool,
+    /// Conditions that all rows meet, or that have no value for them.
+    pub checks: Vec<Check>,
+}
+
+/// A condition on rows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Check {
+    /// Its name.
+    pub name: String,
+    /// The text of its expression.
+    pub condition: String,
 }
 
 /// What SQL has declared of a column.
@@ -31,7 +42,7 @@ pub struct ColumnDetails {
 }
 
 impl TableDetails {
-    /// One line for each column, after one for the table.
+    /// One line for each column and then for each condition, after one for the table.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = format!("1\t{}\n", u8::from(self.hidden_key));
@@ -44,10 +55,10 @@ impl TableDetails {
                 column.sequence.as_ref().map_or(String::new(), |it| format!("={it}")),
                 u8::from(column.always).to_string(),
             ];
-            let escaped = fields
-                .map(|field| field.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n"));
-            text.push_str(&escaped.join("\t"));
-            text.push('\n');
+            text.push_str(&line(fields));
+        }
+        for Check { name, condition } in &self.checks {
+            text.push_str(&line(["check".into(), name.clone(), condition.clone()]));
         }
         text
     }
@@ -61,13 +72,29 @@ impl TableDetails {
             "1\t1" => true,
             _ => return None,
         };
-        let columns = lines.map(column).collect::<Option<_>>()?;
-        Some(Self { columns, hidden_key })
+        let (mut columns, mut checks) = (Vec::new(), Vec::new());
+        for line in lines {
+            let fields: Vec<String> = line.split('\t').map(unescape).collect();
+            match <[String; 3]>::try_from(fields) {
+                Ok([word, name, condition]) if word == "check" => {
+                    checks.push(Check { name, condition });
+                }
+                Ok(_) => return None,
+                Err(fields) => columns.push(column(fields)?),
+            }
+        }
+        Some(Self { columns, hidden_key, checks })
     }
 }
 
-fn column(line: &str) -> Option<ColumnDetails> {
-    let fields: Vec<String> = line.split('\t').map(unescape).collect();
+/// Fields with tabs between.
+fn line<const N: usize>(fields: [String; N]) -> String {
+    let escaped =
+        fields.map(|field| field.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n"));
+    escaped.join("\t") + "\n"
+}
+
+fn column(fields: Vec<String>) -> Option<ColumnDetails> {
     let [name, oid, modifier, default, sequence, always] = <[String; 6]>::try_from(fields).ok()?;
     Some(ColumnDetails {
         name,
@@ -111,9 +138,10 @@ mod tests {
             always: true,
         };
         let columns = vec![column("a", Some("'x\\\t\n'")), column("b c", None)];
-        let details = TableDetails { columns, hidden_key: true };
+        let checks = vec![Check { name: "c\td".into(), condition: "a > '\n'".into() }];
+        let details = TableDetails { columns, hidden_key: true, checks };
         assert_eq!(TableDetails::parse(&details.to_text()), Some(details));
-        for text in ["", "2\t0\n", "1\t0\na\tb\n", "1\t0\na\t99\t0\t\t\t0\n"] {
+        for text in ["", "2\t0\n", "1\t0\na\tb\n", "1\t0\na\tb\tc\n", "1\t0\na\t99\t0\t\t\t0\n"] {
             assert_eq!(TableDetails::parse(text), None, "{text:?}");
         }
     }

@@ -45,7 +45,7 @@ mod utility;
 pub use catalog::{CatalogView, Column, HIDDEN_KEY, Index, Place, Table, TableInput};
 pub use datum::{Datum, OwnedDatum};
 pub use ddl::{Rewrite, schema_changes};
-pub use details::{ColumnDetails, TableDetails};
+pub use details::{Check, ColumnDetails, TableDetails};
 pub use environment::{Environment, Moment};
 pub use error::{Result, SqlError};
 pub use execute::{Done, RowSink, call_arguments, execute};
@@ -53,7 +53,7 @@ pub use faults::FAULTS;
 pub use numeric::Numeric;
 pub use prepare::prepare;
 pub use prepared::{
-    Copy, CopyFormat, Kind, Modes, OutputColumn, Prepared, Set, TransactionControl,
+    Copy, CopyFormat, Cursor, Fetch, Kind, Modes, OutputColumn, Prepared, Set, TransactionControl,
 };
 pub use schema_change::SchemaChange;
 pub use statement::{Statement, parse};

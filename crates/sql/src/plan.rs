@@ -219,6 +219,9 @@ pub(crate) struct RangePath {
     pub high: Option<(Expr, bool)>,
 }
 
+/// Conditions that a table's rows meet, over its columns, with their names.
+pub(crate) type Checks = Vec<(String, Expr)>;
+
 /// `INSERT`.
 #[derive(Debug)]
 pub(crate) struct Insert {
@@ -229,6 +232,7 @@ pub(crate) struct Insert {
     /// The sequence that numbers the rows of a table without a primary key.
     pub numbers: Option<String>,
     pub conflict: Conflict,
+    pub checks: Checks,
     /// Over the row's columns.
     pub returning: Option<Vec<Expr>>,
 }
@@ -262,6 +266,7 @@ pub(crate) struct Change {
     pub table: Arc<Table>,
     /// By places of columns, over the row of all sources; `None`: the rows are deleted.
     pub assignments: Option<Vec<(usize, Expr)>>,
+    pub checks: Checks,
     /// Over the row of all sources, the table's columns as they are afterwards.
     pub returning: Option<Vec<Expr>>,
 }

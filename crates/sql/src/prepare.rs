@@ -23,7 +23,14 @@ pub fn prepare(
     declared: &[Option<Type>],
 ) -> Result<Prepared> {
     match &statement.ast {
-        Ast::Utility(utility) => prepare_utility(utility, catalog),
+        Ast::Utility(utility) => match &**utility {
+            Utility::Declare(cursor, query) => {
+                let prepared = prepare_parsed(query, statement, catalog, declared)?;
+                let kind = Kind::Declare(cursor.clone());
+                Ok(Prepared { kind, tag: "DECLARE CURSOR", ..prepared })
+            }
+            utility => prepare_utility(utility, catalog),
+        },
         Ast::Parsed(parsed) => prepare_parsed(parsed, statement, catalog, declared),
     }
 }
@@ -45,7 +52,9 @@ fn prepare_parsed(
         })?;
         parameters.push(of);
     }
-    Ok(Prepared { kind, tag, parameters, columns, catalog_version: catalog.version(), plan })
+    let tables = binder.into_used();
+    let catalog_version = catalog.version();
+    Ok(Prepared { kind, tag, parameters, columns, tables, catalog_version, plan })
 }
 
 type BoundStatement = (Kind, &'static str, Plan, Vec<OutputColumn>);
@@ -124,13 +133,20 @@ fn prepare_utility(utility: &Utility, catalog: &CatalogView) -> Result<Prepared>
         Utility::Discard => (Kind::Discard, "DISCARD ALL"),
         Utility::Nothing(tag) => (Kind::Nothing, *tag),
         Utility::Copy(copy) => return prepare_copy(copy, catalog),
+        Utility::Fetch(fetch) => {
+            (Kind::Fetch(fetch.clone()), if fetch.moves { "MOVE" } else { "FETCH" })
+        }
+        Utility::Close(None) => (Kind::Close(None), "CLOSE CURSOR ALL"),
+        Utility::Close(name) => (Kind::Close(name.clone()), "CLOSE CURSOR"),
+        Utility::Declare(..) => return Err(SqlError::internal("a cursor without its query")),
     };
     let columns = match utility {
         Utility::Show(name) => shown_columns(name),
         _ => Vec::new(),
     };
-    let (plan, parameters) = (Plan::None, Vec::new());
-    Ok(Prepared { kind, tag, parameters, columns, catalog_version: catalog.version(), plan })
+    let (plan, parameters, tables) = (Plan::None, Vec::new(), Vec::new());
+    let catalog_version = catalog.version();
+    Ok(Prepared { kind, tag, parameters, columns, tables, catalog_version, plan })
 }
 
 /// The columns of SHOW: the parameter's value; of all of them name, value and description.
@@ -182,5 +198,7 @@ fn prepare_copy(copy: &CopyStatement, catalog: &CatalogView) -> Result<Prepared>
         freeze: copy.freeze,
     }));
     prepared.tag = "COPY";
+    // Those of the INSERT are the rows that come.
+    prepared.parameters = Vec::new();
     Ok(prepared)
 }

@@ -4,6 +4,7 @@ use crate::codec::to_text;
 use crate::datum::Datum;
 use crate::plan::Plan;
 use crate::types::Type;
+use chiliad_api::TableId;
 
 /// A column of a result.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -60,6 +61,34 @@ pub enum Kind {
     Deallocate(Option<String>),
     /// `EXPLAIN`: it returns rows of text, and is executed as a query.
     Explain,
+    /// `DECLARE .. CURSOR`: it is executed as the query of the cursor, whose rows have [`Prepared::columns`].
+    Declare(Cursor),
+    /// `FETCH` and `MOVE`.
+    Fetch(Fetch),
+    /// `CLOSE name`, or all of them (`None`).
+    Close(Option<String>),
+}
+
+/// `DECLARE .. CURSOR`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cursor {
+    /// Its name.
+    pub name: String,
+    /// `WITH HOLD`: it outlives its transaction.
+    pub holds: bool,
+    /// `BINARY`.
+    pub binary: bool,
+}
+
+/// `FETCH` and `MOVE`, forward.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fetch {
+    /// The cursor's name.
+    pub cursor: String,
+    /// How many rows; `None`: all that are left.
+    pub rows: Option<u64>,
+    /// `MOVE`: they are not returned.
+    pub moves: bool,
 }
 
 /// The begin or the end of a transaction or of a part of one.
@@ -161,6 +190,7 @@ pub struct Prepared {
     pub(crate) tag: &'static str,
     pub(crate) parameters: Vec<Type>,
     pub(crate) columns: Vec<OutputColumn>,
+    pub(crate) tables: Vec<TableId>,
     pub(crate) catalog_version: u64,
     pub(crate) plan: Plan,
 }
@@ -191,6 +221,12 @@ impl Prepared {
         &self.kind
     }
 
+    /// The tables that it reads or writes, in no order.
+    #[must_use]
+    pub fn tables(&self) -> &[TableId] {
+        &self.tables
+    }
+
     /// The version of the catalog that it was made for.
     #[must_use]
     pub fn catalog_version(&self) -> u64 {
@@ -210,7 +246,7 @@ impl Prepared {
         out.extend_from_slice(self.tag.as_bytes());
         match self.tag {
             "INSERT" => out.extend_from_slice(b" 0 "),
-            "SELECT" | "UPDATE" | "DELETE" | "COPY" => out.push(b' '),
+            "SELECT" | "UPDATE" | "DELETE" | "COPY" | "FETCH" | "MOVE" => out.push(b' '),
             _ => return,
         }
         let rows = Datum::Int(i64::try_from(rows).unwrap_or(i64::MAX));

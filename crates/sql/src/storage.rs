@@ -162,6 +162,12 @@ impl Table {
             let start = bytes.len();
             cells[place] = encode_cell(column, datum, &mut bytes)?.then(|| (start, bytes.len()));
         }
+        for (place, of) in &self.copies {
+            let datum = row.get(*of).unwrap_or(&Datum::Null);
+            let start = bytes.len();
+            let is_there = encode_cell(&self.columns[*of], datum, &mut bytes)?;
+            cells[*place] = is_there.then(|| (start, bytes.len()));
+        }
         let cells = cells.iter().map(|cell| cell.map(|(start, end)| &bytes[start..end]));
         match self.storage.form {
             Form::Bytes => out.extend_from_slice(&bytes),
@@ -195,23 +201,33 @@ impl Table {
     pub(crate) fn check_nulls(&self, row: &[Datum<'_>]) -> Result<()> {
         for (column, datum) in self.columns.iter().zip(row) {
             if datum.is_null() && !column.is_nullable {
-                let shown: Vec<String> = self
-                    .columns
-                    .iter()
-                    .zip(row)
-                    .map(|(column, datum)| match datum {
-                        Datum::Null => "null".into(),
-                        datum => crate::codec::shown(column.sql_type, datum),
-                    })
-                    .collect();
                 return Err(SqlError::not_null_violation(format!(
                     "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
                     column.name, self.name
                 ))
-                .with_detail(format!("Failing row contains ({}).", shown.join(", "))));
+                .with_detail(self.failing(row)));
             }
         }
         Ok(())
+    }
+
+    /// The error for a row that does not meet a condition.
+    #[cold]
+    pub(crate) fn violates(&self, check: &str, row: &[Datum<'_>]) -> SqlError {
+        SqlError::check_violation(format!(
+            "new row for relation \"{}\" violates check constraint \"{check}\"",
+            self.name
+        ))
+        .with_detail(self.failing(row))
+    }
+
+    /// The row in an error.
+    fn failing(&self, row: &[Datum<'_>]) -> String {
+        let values = self.columns.iter().zip(row).map(|(column, datum)| match datum {
+            Datum::Null => "null".into(),
+            datum => crate::codec::shown(column.sql_type, datum),
+        });
+        format!("Failing row contains ({}).", values.collect::<Vec<String>>().join(", "))
     }
 
     /// Appends a part of the key of an index (`None`: the primary key) for a look-up; `false`: no row has such a value.

@@ -1,7 +1,7 @@
 //! Statements about the session and its transactions, which have a grammar of their own.
 
 use crate::error::SqlError;
-use crate::prepared::{CopyFormat, Modes, Set, TransactionControl};
+use crate::prepared::{CopyFormat, Cursor, Fetch, Modes, Set, TransactionControl};
 use crate::statement::{Unexpected, parser, syntax_error};
 use sqlparser::ast;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -17,6 +17,9 @@ pub(crate) enum Utility {
     Show(String),
     Copy(CopyStatement),
     Deallocate(Option<String>),
+    Declare(Cursor, Box<ast::Statement>),
+    Fetch(Fetch),
+    Close(Option<String>),
     Discard,
     /// Nothing is to be done; the tag.
     Nothing(&'static str),
@@ -72,6 +75,13 @@ pub(crate) fn parse(tokens: &[TokenWithSpan]) -> Parsed<Option<Utility>> {
             words.takes("prepare");
             let name = words.name()?;
             Utility::Deallocate((name != "all").then_some(name))
+        }
+        Some("declare") => words.declare()?,
+        Some("fetch") => words.fetch(false)?,
+        Some("move") => words.fetch(true)?,
+        Some("close") => {
+            let name = words.name()?;
+            Utility::Close((name != "all").then_some(name))
         }
         Some("discard") => {
             words.rest();
@@ -159,6 +169,80 @@ impl Words<'_> {
     fn nothing(&mut self, tag: &'static str) -> Utility {
         self.rest();
         Utility::Nothing(tag)
+    }
+
+    /// `DECLARE name [BINARY] [INSENSITIVE] [NO SCROLL] CURSOR [WITH HOLD] FOR query`. All cursors are insensitive.
+    fn declare(&mut self) -> Parsed<Utility> {
+        let name = self.name()?;
+        let mut cursor = Cursor { name, holds: false, binary: false };
+        while !self.takes("cursor") {
+            match self.word().as_deref() {
+                Some("binary") => cursor.binary = true,
+                Some("insensitive" | "asensitive") => {}
+                Some("no") => self.expect("scroll")?,
+                Some("scroll") => return Err(self.refused("a cursor that scrolls")),
+                _ => {
+                    self.at = self.at.min(self.tokens.len().saturating_sub(1));
+                    return Err(self.unexpected());
+                }
+            }
+        }
+        if self.takes("with") {
+            self.expect("hold")?;
+            cursor.holds = true;
+        } else if self.takes("without") {
+            self.expect("hold")?;
+        }
+        self.expect("for")?;
+        let mut parser = parser(self.tokens[self.at..].to_vec());
+        let query = parser.parse_query().map_err(|it| syntax_error(&it))?;
+        let next = parser.peek_token();
+        if next.token != Token::EOF {
+            let message = format!("syntax error at or near \"{}\"", next.token);
+            let error = SqlError::syntax_error(message);
+            return Err(Unexpected { error: Box::new(error), location: Some(next.span.start) });
+        }
+        self.rest();
+        Ok(Utility::Declare(cursor, Box::new(ast::Statement::Query(query))))
+    }
+
+    /// `FETCH [NEXT | n | ALL | FORWARD [n | ALL]] [FROM | IN] name`, and `MOVE`.
+    fn fetch(&mut self, moves: bool) -> Parsed<Utility> {
+        let start = self.at;
+        for word in ["prior", "first", "last", "absolute", "relative", "backward"] {
+            // A cursor may have such a name.
+            if self.takes(word) && self.peek().is_some() {
+                return Err(self.refused("FETCH in other directions than forward"));
+            }
+            self.at = start;
+        }
+        let is_name = self.tokens.len() == start + 1;
+        let forward = !is_name && self.takes("forward");
+        let rows = match self.peek().cloned() {
+            Some(Token::Number(number, _)) if !is_name => {
+                let rows = number.parse().map_err(|_| self.unexpected())?;
+                self.at += 1;
+                Some(rows)
+            }
+            Some(Token::Minus) => {
+                return Err(self.refused("FETCH in other directions than forward"));
+            }
+            _ if !is_name && self.takes("all") => None,
+            _ => {
+                let _ = !is_name && !forward && self.takes("next");
+                Some(1)
+            }
+        };
+        if self.tokens.len() > self.at + 1 {
+            let _ = self.takes("from") || self.takes("in");
+        }
+        Ok(Utility::Fetch(Fetch { cursor: self.name()?, rows, moves }))
+    }
+
+    /// What is not supported.
+    fn refused(&self, what: &str) -> Unexpected {
+        let error = SqlError::feature_not_supported(format!("{what} is not supported"));
+        Unexpected { error: Box::new(error), location: None }
     }
 
     /// `WORK`, `TRANSACTION`, `AND [NO] CHAIN`.

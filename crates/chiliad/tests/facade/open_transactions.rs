@@ -308,3 +308,26 @@ fn a_transaction_has_no_more_memory_than_it_may() {
     let refused = refused.expect_err("too much").to_string();
     assert!(refused.contains("transaction_bytes_max 1099511627776: 65536 to"), "{refused}");
 }
+
+/// A part uses a table that was made after the transaction began, and one that was dropped since.
+#[test]
+fn tables_may_come_and_go_meanwhile() {
+    for scheme in serializable() {
+        let db = open(scheme);
+        let old = counters(&db, 2);
+        let mut tx = begin(&db);
+        add(&mut tx, old, 0, 1).unwrap();
+        let new: Table<u64, u64> = db.create_table("new").unwrap();
+        tx.with(|tx| tx.insert(&new, &7, &7)).unwrap();
+        db.drop_table("counters").unwrap();
+        add(&mut tx, old, 1, 1).unwrap();
+        let newer: Table<u64, u64> = db.create_table("newer").unwrap();
+        let both = tx.with(|tx| {
+            tx.insert(&newer, &8, &8)?;
+            Ok::<_, Error>((tx.get(&new, &7)?, tx.get(&newer, &8)?))
+        });
+        assert_eq!(both.unwrap(), (Some(7), Some(8)), "{scheme}");
+        tx.commit().unwrap();
+        assert_eq!((all(&db, new), all(&db, newer)), (vec![7], vec![8]), "{scheme}");
+    }
+}

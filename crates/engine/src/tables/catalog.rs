@@ -69,6 +69,8 @@ pub struct Listed {
 /// A worker's view of the catalog.
 pub struct View<M: Machine> {
     version: u64,
+    /// The version of the newest of its tables.
+    newest: u64,
     tables: Vec<Entry<M>>,
 }
 
@@ -375,7 +377,7 @@ fn position<M: Machine>(tables: &[Place<M>], name: &str) -> Result<usize> {
 
 impl<M: Machine> View<M> {
     pub fn new() -> Self {
-        Self { version: 0, tables: Vec::new() }
+        Self { version: 0, newest: 0, tables: Vec::new() }
     }
 
     /// Catches up with the catalog, for as long as `slot` shows it (`dropped::unpin_catalog_version` ends that):
@@ -399,7 +401,22 @@ impl<M: Machine> View<M> {
         debug_assert!(tables.len() >= self.tables.len(), "no number is given out twice");
         self.tables.clear();
         self.tables.extend(tables.iter().map(|place| place.table.clone()));
-        self.version = version;
+        (self.version, self.newest) = (version, version);
+    }
+
+    /// Learns of tables that were made since; those that it has stay as they are, and so does the version that is shown.
+    /// Returns whether there are some.
+    pub fn show_newer(&mut self, catalog: &Catalog<M>) -> bool {
+        // Acquire pairs with the release in the catalog's changes.
+        let version = catalog.version.load(Ordering::Acquire);
+        if version == self.newest {
+            return false;
+        }
+        self.newest = version;
+        // No table that is newer than the version shown is taken apart: see `catch_up`.
+        let (tables, known) = (catalog.tables.lock(), self.tables.len());
+        self.tables.extend(tables.iter().skip(known).map(|place| place.table.clone()));
+        self.tables.len() > known
     }
 
     /// Which tables are closed to snapshots, by number.

@@ -100,9 +100,11 @@ impl Channel {
                         Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                         Err(error) => return Err(error),
                     };
-                    let state = tls.process_new_packets();
-                    let state =
-                        state.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
+                    let state = tls.process_new_packets().map_err(|error| {
+                        // The peer is told why, as far as its socket takes it.
+                        _ = tls.write_tls(&mut self.stream);
+                        io::Error::new(ErrorKind::InvalidData, error)
+                    })?;
                     let start = into.len();
                     into.resize(start + state.plaintext_bytes_to_read(), 0);
                     tls.reader().read_exact(&mut into[start..])?;
@@ -140,6 +142,10 @@ impl Channel {
 
     /// Nothing more is written: the peer gets what was, although it may have sent what nobody reads.
     pub fn finish(&mut self) {
+        if let Some(tls) = &mut self.tls {
+            tls.send_close_notify();
+            _ = tls.write_tls(&mut self.stream);
+        }
         // It may be closed already.
         _ = self.stream.shutdown();
         let mut nothing = [0; 4096];

@@ -91,7 +91,10 @@ impl Connection {
             match self.session.run(&mut self.input) {
                 Turn::Idle => {
                     self.write()?;
-                    match self.read()? {
+                    let read = self.read()?;
+                    // A part of a handshake is answered, though it is nothing for the session.
+                    self.write()?;
+                    match read {
                         Some(After::Yields) => {}
                         Some(after) => return Ok(after),
                         None => return Ok(After::Waits),

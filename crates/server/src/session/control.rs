@@ -1,6 +1,8 @@
 //! BEGIN, COMMIT, ROLLBACK and savepoints.
 
-use super::dialog::Dialog;
+use super::dialog::{Committed, Dialog};
+use super::run::Ran;
+use super::schema::After;
 use super::transaction::{Limits, State};
 use crate::plans::Plan;
 use crate::wire::{Severity, Writer};
@@ -8,7 +10,7 @@ use chiliad_sql::{Modes, SqlError, TransactionControl};
 
 impl Dialog {
     /// Begins or ends a transaction or a part of one, and tells the client.
-    pub fn control(&mut self, control: &TransactionControl, plan: &Plan) -> Result<(), SqlError> {
+    pub fn control(&mut self, control: &TransactionControl, plan: &Plan) -> Result<Ran, SqlError> {
         let tag = plan.prepared.tag(0);
         match control {
             TransactionControl::Begin(modes) => self.begin(modes)?,
@@ -27,10 +29,11 @@ impl Dialog {
             TransactionControl::RollbackTo(name) => {
                 self.need_block("ROLLBACK TO SAVEPOINT")?;
                 self.tx.roll_back_to(name)?;
+                self.cursors.roll_back_to(self.tx.savepoints_alive());
             }
         }
         self.output.complete(&tag);
-        Ok(())
+        Ok(Ran::Done)
     }
 
     fn begin(&mut self, modes: &Modes) -> Result<(), SqlError> {
@@ -68,7 +71,7 @@ impl Dialog {
     }
 
     /// COMMIT and ROLLBACK.
-    fn end(&mut self, commits: bool, chain: bool, tag: &str) -> Result<(), SqlError> {
+    fn end(&mut self, commits: bool, chain: bool, tag: &str) -> Result<Ran, SqlError> {
         let state = self.tx.state();
         let in_block = matches!(state, State::Block | State::Failed);
         if !in_block {
@@ -85,7 +88,10 @@ impl Dialog {
                 "ROLLBACK"
             }
             (true, _) => {
-                self.commit()?;
+                let after = After::Statement { tag: tag.into(), chain };
+                if self.commit(after)? == Committed::Later {
+                    return Ok(Ran::Waits);
+                }
                 tag
             }
             (false, _) => {
@@ -93,6 +99,15 @@ impl Dialog {
                 tag
             }
         };
+        self.output.complete(tag);
+        if chain {
+            self.begin(&Modes::default())?;
+        }
+        Ok(Ran::Done)
+    }
+
+    /// COMMIT is done that had to wait.
+    pub fn committed(&mut self, tag: &str, chain: bool) -> Result<(), SqlError> {
         self.output.complete(tag);
         if chain {
             self.begin(&Modes::default())?;

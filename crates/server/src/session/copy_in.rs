@@ -1,5 +1,6 @@
 //! COPY from the client: rows come in messages of their own, until it says that there are no more.
 
+use super::beside::Beside;
 use super::dialog::{Dialog, Step};
 use super::extended::utf8;
 use super::run::Ran;
@@ -11,6 +12,8 @@ use std::sync::Arc;
 
 /// The longest row.
 const ROW_BYTES_MAX: usize = 16 << 20;
+/// Rows of one message that are put before those so far are counted.
+const ROWS_AT_ONCE: usize = 1024;
 
 /// A COPY in progress.
 pub(super) struct CopyIn {
@@ -19,6 +22,8 @@ pub(super) struct CopyIn {
     table: String,
     binary: bool,
     rows: u64,
+    /// Rows go into a table that the transaction has made and that nobody sees: beside it.
+    beside: Option<Beside>,
 }
 
 impl CopyIn {
@@ -37,6 +42,11 @@ impl Dialog {
         self.begin_implicit();
         let binary = copy.format == CopyFormat::Binary;
         let columns = plan.prepared.columns().len();
+        let loads = |table| self.tx.may_load(&self.server.catalog, table);
+        let beside = match plan.prepared.tables() {
+            [table] if loads(*table) => Some(Beside::default()),
+            _ => None,
+        };
         self.output.copy_response(b'G', binary, columns);
         self.output.release();
         self.not_again();
@@ -46,6 +56,7 @@ impl Dialog {
             table: copy.table.clone(),
             binary,
             rows: 0,
+            beside,
         });
         Ok(Ran::Suspended)
     }
@@ -83,17 +94,13 @@ impl Dialog {
     fn copy_data(&mut self, bytes: &[u8], last: bool) -> Result<(), SqlError> {
         let Some(mut copy) = self.copy.take() else { return Ok(()) };
         copy.decoder.push(bytes);
-        let done = self.part(|tx, environment, _| {
-            let CopyIn { plan, decoder, binary, rows, .. } = &mut copy;
-            let columns = plan.prepared.columns();
-            while let Some(fields) = decoder.next(last)? {
-                let values = values(fields, columns, *binary)?;
-                let mut nothing = |_: &[Datum<'_>]| Ok(());
-                execute(&plan.prepared, &values, tx.raw(), environment, &mut nothing)?;
-                *rows += 1;
+        let done = loop {
+            match self.copy_piece(&mut copy, last) {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                Err(error) => break Err(error),
             }
-            Ok(())
-        });
+        };
         let copy = self.copy.insert(copy);
         done.map_err(|error| copy.place(error))?;
         if copy.decoder.waiting() > ROW_BYTES_MAX {
@@ -101,6 +108,34 @@ impl Dialog {
             return Err(copy.place(SqlError::program_limit(message)));
         }
         Ok(())
+    }
+
+    /// Inserts some of the rows that are complete; returns whether there may be more.
+    fn copy_piece(&mut self, copy: &mut CopyIn, last: bool) -> Result<bool, SqlError> {
+        let CopyIn { plan, decoder, binary, rows, beside, .. } = copy;
+        let columns = plan.prepared.columns();
+        let (prepared_for, tables) = (plan.shared_version(), plan.prepared.tables());
+        let (mut put, mut put_bytes) = (0, 0);
+        let more = self.part_on(prepared_for, tables, beside.as_mut(), |tx, environment, _| {
+            while let Some(fields) = decoder.next(last)? {
+                put_bytes += fields.iter().flatten().map(<[u8]>::len).sum::<usize>();
+                let values = values(fields, columns, *binary)?;
+                let mut nothing = |_: &[Datum<'_>]| Ok(());
+                execute(&plan.prepared, &values, tx.raw(), environment, &mut nothing)?;
+                put += 1;
+                if put == ROWS_AT_ONCE {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        })?;
+        *rows += put as u64;
+        match beside {
+            Some(beside) if last && !more => beside.commit()?,
+            Some(beside) => beside.add(put, put_bytes)?,
+            None => {}
+        }
+        Ok(more)
     }
 
     /// All rows have come.

@@ -53,7 +53,7 @@ impl Dialog {
             self.output.message(b'd', |out| out.append(&mut head));
         }
         let bytes_max = self.server.limits.result_bytes_max;
-        let done = self.part(|tx, environment, output| {
+        let done = self.part(plan, |tx, environment, output| {
             let value = Vec::new();
             let mut lines = Lines { output, columns, encoder: &encoder, value, bytes_max };
             execute(&plan.prepared, &[], tx.raw(), environment, &mut lines)

@@ -1,10 +1,12 @@
 //! A session after its login: what it remembers between messages, and what each message does.
 
 use super::copy_in::CopyIn;
+use super::cursor::Cursors;
 use super::extended::{Portal, Prepared};
 use super::names::Names;
 use super::output::{Mark, Output};
 use super::query::Query;
+use super::schema::{After, Waiting};
 use super::settings::Settings;
 use super::transaction::{State, Tx};
 use crate::cancel::Place;
@@ -26,13 +28,14 @@ pub(super) struct Dialog {
     pub tx: Tx,
     pub statements: Names<Prepared>,
     pub portals: Names<Portal>,
+    pub cursors: Cursors,
     /// The rest of a string of statements.
     pub query: Option<Query>,
     pub copy: Option<CopyIn>,
     /// After an error in the extended protocol: messages count for nothing until Sync.
     pub skips_to_sync: bool,
-    /// A change of the catalog is being made, for a string of statements or for a portal.
-    pub waits_for_job: bool,
+    /// A job is done for it: nothing is run until that has ended.
+    pub waiting: Option<Waiting>,
     pub attempt: Attempt,
     pub cancel: Cancel,
     pub statement_time: i64,
@@ -53,6 +56,14 @@ pub(super) struct Attempt {
     pub made: Vec<String>,
     aborts: u32,
     deadline: Option<Instant>,
+}
+
+/// Whether a transaction is committed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Committed {
+    Now,
+    /// When a job has ended.
+    Later,
 }
 
 /// What is to be done after a message.
@@ -93,10 +104,11 @@ impl Dialog {
             tx: Tx::default(),
             statements: Names::default(),
             portals: Names::default(),
+            cursors: Cursors::default(),
             query: None,
             copy: None,
             skips_to_sync: false,
-            waits_for_job: false,
+            waiting: None,
             attempt: Attempt::new(mark, true),
             cancel: Cancel::new(),
             statement_time: 0,
@@ -227,12 +239,29 @@ impl Dialog {
         proved
     }
 
-    /// Commits the transaction, and holds back what is said from here on until it is durable.
-    pub fn commit(&mut self) -> Result<(), SqlError> {
+    /// Commits the transaction, and holds back what is said from here on until it is durable. One that has changed tables
+    /// is committed by a job, and `after` says what is done then.
+    pub fn commit(&mut self, after: After) -> Result<Committed, SqlError> {
         self.portals.clear();
-        let pending = match self.tx.commit() {
+        if let Some(changed) = self.tx.take_changed() {
+            let started = self.commit_changes(changed, after);
+            if started.is_err() {
+                self.end_settings(false);
+            }
+            return started.map(|()| Committed::Later);
+        }
+        let committed = match self.tx.is_open() {
+            true => self.enter_tables(None, &[]).and_then(|()| {
+                let committed = self.tx.commit();
+                self.leave_tables();
+                committed
+            }),
+            false => self.tx.commit(),
+        };
+        let pending = match committed {
             Ok(pending) => pending,
             Err(error) => {
+                self.tx.rollback();
                 self.end_settings(false);
                 return Err(error);
             }
@@ -241,7 +270,7 @@ impl Dialog {
             self.output.hold(self.attempt.mark, pending);
         }
         self.end_settings(true);
-        Ok(())
+        Ok(Committed::Now)
     }
 
     pub fn rollback(&mut self) {
@@ -250,7 +279,8 @@ impl Dialog {
         self.end_settings(false);
     }
 
-    fn end_settings(&mut self, committed: bool) {
+    pub fn end_settings(&mut self, committed: bool) {
+        self.cursors.end_transaction(committed);
         for (name, value) in self.settings.end_transaction(committed) {
             self.output.parameter_status(name, &value);
         }
@@ -293,6 +323,6 @@ impl Dialog {
         self.tx.state() == State::None
             && self.copy.is_none()
             && self.query.is_none()
-            && !self.waits_for_job
+            && self.waiting.is_none()
     }
 }

@@ -1,15 +1,19 @@
 //! What statements ask of the session that runs them.
 
 use super::settings::{SERVER_VERSION, Settings};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, next_of, next_row_number_of};
+use crate::change::Changes;
 use crate::turns::give_way;
 use chiliad::Cancel;
 use chiliad_sql::{Result, SqlError};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The environment of one statement.
 pub(super) struct Environment<'a> {
     pub catalog: &'a Catalog,
+    /// What the transaction has changed of tables.
+    pub changes: Option<Arc<Changes>>,
     pub settings: &'a Settings,
     pub cancel: &'a Cancel,
     pub user: &'a str,
@@ -32,11 +36,17 @@ impl chiliad_sql::Environment for Environment<'_> {
     }
 
     fn next_value(&mut self, sequence: &str) -> Result<i64> {
-        self.catalog.next_value(sequence)
+        match self.changes.as_ref().and_then(|it| it.sequence(sequence)) {
+            Some(own) => next_of(own),
+            None => self.catalog.next_value(sequence),
+        }
     }
 
     fn next_row_number(&mut self, sequence: &str) -> Result<i64> {
-        self.catalog.next_row_number(sequence)
+        match self.changes.as_ref().and_then(|it| it.sequence(sequence)) {
+            Some(own) => next_row_number_of(own),
+            None => self.catalog.next_row_number(sequence),
+        }
     }
 
     fn setting(&self, name: &str) -> Option<String> {

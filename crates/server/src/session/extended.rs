@@ -1,12 +1,13 @@
 //! The extended protocol: statements are prepared, bound to parameters, described and executed by messages of their own.
 
-use super::dialog::{Dialog, Step};
+use super::dialog::{Committed, Dialog, Step};
 use super::run::{Formats, Ran};
+use super::schema::After;
 use super::transaction::State;
-use crate::catalog::Catalog;
+use crate::catalog::Tables;
 use crate::plans::Plan;
 use crate::wire::{Bind, Description, Target, Writer};
-use chiliad_sql::{OwnedDatum, SqlError, Type, codec};
+use chiliad_sql::{Kind, OwnedDatum, SqlError, Type, codec};
 use std::sync::Arc;
 
 /// A plan as a session has it. Its handles are counted here and not in the plan, which sessions of all threads share: their
@@ -59,7 +60,7 @@ impl Dialog {
             }),
         };
         let declared = types.iter().map(declared).collect::<Result<Vec<_>, _>>()?;
-        let plan = self.server.plans.get(&self.server.catalog, text, &declared);
+        let plan = self.server.plans.get(self.tables(), text, &declared);
         let ends = |plan: &Option<Arc<Plan>>| plan.as_ref().is_none_or(|it| it.ends_transaction());
         self.refuse_if_failed(|| plan.as_ref().is_ok_and(ends))?;
         let plan = plan?.map(Arc::new);
@@ -75,7 +76,7 @@ impl Dialog {
         let statement = self.statements.get_mut(bind.statement);
         let statement = statement.ok_or_else(|| no_statement(bind.statement))?;
         if let Some(plan) = &mut statement.plan {
-            renew(plan, &self.server.catalog)?;
+            renew(plan, self.tx.tables(&self.server.catalog))?;
         }
         let plan = statement.plan.clone();
         self.refuse_if_failed(|| plan.as_ref().is_none_or(|plan| plan.ends_transaction()))?;
@@ -101,7 +102,7 @@ impl Dialog {
             Target::Statement(name) => {
                 let statement = self.statements.get_mut(name).ok_or_else(|| no_statement(name))?;
                 if let Some(plan) = &mut statement.plan {
-                    renew(plan, &self.server.catalog)?;
+                    renew(plan, self.tx.tables(&self.server.catalog))?;
                 }
                 let types = statement.plan.as_ref().map_or(&[][..], |it| it.prepared.parameters());
                 self.output.parameter_description(types);
@@ -111,6 +112,15 @@ impl Dialog {
                 let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
                 (portal.plan.clone(), portal.formats.clone())
             }
+        };
+        // The rows of FETCH are those of its cursor.
+        let plan = match plan.as_ref().map(|plan| plan.prepared.kind()) {
+            Some(Kind::Fetch(fetch)) if !fetch.moves => {
+                let plan = self.cursors.plan(&fetch.cursor)?;
+                self.describe_rows(&plan, &formats);
+                return Ok(());
+            }
+            _ => plan,
         };
         match plan.filter(|plan| plan.prepared.returns_rows()) {
             Some(plan) => self.describe_rows(&plan, &formats),
@@ -155,7 +165,7 @@ impl Dialog {
         if !matches!(portal.progress, Progress::New) {
             return self.next_rows(name, rows_max);
         }
-        renew(&mut plan, &self.server.catalog)?;
+        renew(&mut plan, self.tx.tables(&self.server.catalog))?;
         portal.progress = Progress::Over;
         let values = std::mem::take(&mut portal.values);
         let formats = portal.formats.clone();
@@ -225,14 +235,19 @@ impl Dialog {
     }
 
     pub fn sync(&mut self) -> Step {
-        if self.tx.state() == State::Implicit
-            && let Err(error) = self.commit()
-        {
-            if self.repeats(&error) {
-                return Step::Again;
+        if self.tx.state() == State::Implicit {
+            match self.commit(After::Sync) {
+                Ok(Committed::Now) => {}
+                Ok(Committed::Later) => return Step::Wait,
+                Err(error) if self.repeats(&error) => return Step::Again,
+                Err(error) => self.fail(&error),
             }
-            self.fail(&error);
         }
+        self.end_sync()
+    }
+
+    /// The pipeline's transaction is over.
+    pub fn end_sync(&mut self) -> Step {
         if let Err(error) = self.prove() {
             if self.repeats(&error) {
                 return Step::Again;
@@ -254,10 +269,10 @@ impl Dialog {
     }
 }
 
-/// Has a plan hold for the newest version of the catalog.
-fn renew(plan: &mut OwnPlan, catalog: &Catalog) -> Result<(), SqlError> {
-    if !plan.is_current(catalog) {
-        *plan = Arc::new(plan.renewed(catalog)?);
+/// Has a plan hold for the tables as they are.
+fn renew(plan: &mut OwnPlan, tables: Tables<'_>) -> Result<(), SqlError> {
+    if !plan.is_current(tables) {
+        *plan = Arc::new(plan.renewed(tables)?);
     }
     Ok(())
 }

@@ -1,10 +1,12 @@
 //! A session: what a client is told for what it sends. No socket is known here, and no thread: a session may go on
 //! anywhere.
 
+mod beside;
 mod constant;
 mod control;
 mod copy_in;
 mod copy_out;
+mod cursor;
 mod dialog;
 mod environment;
 mod extended;
@@ -168,7 +170,7 @@ impl Session {
     /// The change of the catalog that it has waited for is made.
     pub fn job_done(&mut self, result: JobResult, input: &mut Input) {
         if let Phase::Open(dialog) = &mut self.phase
-            && dialog.waits_for_job
+            && dialog.waiting.is_some()
         {
             let step = dialog.job_done(result);
             after_step(dialog, input, step);
@@ -176,7 +178,7 @@ impl Session {
     }
 
     fn waits(&self) -> bool {
-        matches!(&self.phase, Phase::Open(dialog) if dialog.waits_for_job)
+        matches!(&self.phase, Phase::Open(dialog) if dialog.waiting.is_some())
     }
 
     /// Why it is to be ended now, if it is: it has taken too long over its login or with an open transaction.
@@ -190,7 +192,7 @@ impl Session {
             Phase::Open(dialog) => {
                 let most = dialog.settings.idle_in_transaction_timeout?;
                 let idle = now.duration_since(dialog.idle_since);
-                let over = !dialog.is_idle() && !dialog.waits_for_job && idle > most;
+                let over = !dialog.is_idle() && dialog.waiting.is_none() && idle > most;
                 over.then(|| {
                     let message = "terminating connection due to idle-in-transaction timeout";
                     SqlError::new("25P03", message)
@@ -204,7 +206,8 @@ impl Session {
         match &self.phase {
             Phase::Login(_) | Phase::Constant(_) => true,
             Phase::Open(dialog) => {
-                dialog.is_idle() || waited > self.server.limits.drain_for && !dialog.waits_for_job
+                dialog.is_idle()
+                    || waited > self.server.limits.drain_for && dialog.waiting.is_none()
             }
         }
     }

@@ -33,7 +33,7 @@ impl Output {
 
     /// Takes back what was said since.
     pub fn take_back(&mut self, mark: Mark) {
-        let at = mark.0 - self.gone;
+        let at = mark.0.saturating_sub(self.gone);
         debug_assert!(at >= self.released, "what may have left is not taken back");
         self.bytes.truncate(at.max(self.released));
     }
@@ -46,7 +46,7 @@ impl Output {
     /// What was said since this mark waits for this commit, and all that follows.
     pub fn hold(&mut self, mark: Mark, pending: Pending<()>) {
         // What was released before may have left already.
-        let at = (mark.0 - self.gone).max(self.released);
+        let at = mark.0.saturating_sub(self.gone).max(self.released);
         self.gates.push_back((at, pending));
     }
 

@@ -1,7 +1,8 @@
 //! The simple protocol: a string of statements, which is one transaction unless it says otherwise.
 
-use super::dialog::{Dialog, Step};
+use super::dialog::{Committed, Dialog, Step};
 use super::run::{Formats, Ran};
+use super::schema::After;
 use super::transaction::State;
 use crate::plans::Plan;
 use crate::wire::Writer;
@@ -14,6 +15,13 @@ pub(super) struct Query {
     next: usize,
     /// Where the statements begin that may be run again.
     restart: usize,
+}
+
+impl Query {
+    /// Whether there is one statement alone.
+    pub fn is_single(&self) -> bool {
+        self.parts.len() == 1
+    }
 }
 
 /// One of the statements.
@@ -31,10 +39,16 @@ impl Dialog {
         // A pipeline that was not ended by Sync ends here.
         self.skips_to_sync = false;
         self.portals.remove("");
-        if self.tx.state() == State::Implicit
-            && let Err(error) = self.commit()
-        {
-            self.fail(&error);
+        if self.tx.state() == State::Implicit {
+            let ended = match self.tx.changes() {
+                Some(_) => Err(SqlError::feature_not_supported(
+                    "a pipeline that changes tables and is not ended by Sync",
+                )),
+                None => self.commit(After::Query).map(|_| ()),
+            };
+            if let Err(error) = ended {
+                self.fail(&error);
+            }
         }
         self.new_attempt();
         match self.parts(text) {
@@ -55,7 +69,7 @@ impl Dialog {
     }
 
     fn parts(&self, text: &str) -> Result<Vec<Part>, SqlError> {
-        if let Some((plan, values)) = self.server.plans.of_string(&self.server.catalog, text) {
+        if let Some((plan, values)) = self.server.plans.of_string(self.tables(), text) {
             return Ok(vec![Part::Plan(plan, values)]);
         }
         let statements = parse(text)?;
@@ -66,15 +80,17 @@ impl Dialog {
     pub fn go_on(&mut self) -> Step {
         while let Some(query) = &mut self.query {
             let Some(part) = query.parts.get(query.next).cloned() else {
-                if self.tx.state() == State::Implicit
-                    && let Err(error) = self.commit()
-                {
-                    match self.again_or_over(error) {
+                if self.tx.state() != State::Implicit {
+                    break;
+                }
+                match self.commit(After::Query) {
+                    Ok(Committed::Now) => break,
+                    Ok(Committed::Later) => return Step::Wait,
+                    Err(error) => match self.again_or_over(error) {
                         true => continue,
                         false => break,
-                    }
+                    },
                 }
-                break;
             };
             query.next += 1;
             match self.run_part(&part) {
@@ -95,9 +111,9 @@ impl Dialog {
     fn run_part(&mut self, part: &Part) -> Result<Ran, SqlError> {
         self.begin_statement();
         let (plan, values) = match part {
-            Part::Plan(plan, values) => (plan.renewed(&self.server.catalog)?, &values[..]),
+            Part::Plan(plan, values) => (plan.renewed(self.tables())?, &values[..]),
             Part::Statement(statement) => {
-                let plan = Plan::of_statement(&self.server.catalog, statement);
+                let plan = Plan::of_statement(self.tables(), statement);
                 self.refuse_if_failed(|| plan.as_ref().is_ok_and(|plan| plan.ends_transaction()))?;
                 (plan?, &[][..])
             }
@@ -129,7 +145,7 @@ impl Dialog {
         false
     }
 
-    fn finish_query(&mut self) -> Step {
+    pub fn finish_query(&mut self) -> Step {
         if let Err(error) = self.prove() {
             self.fail(&error);
         }

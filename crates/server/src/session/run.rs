@@ -1,14 +1,19 @@
 //! Running a prepared statement, by its kind.
 
+use super::beside::Beside;
 use super::dialog::Dialog;
 use super::environment::{Environment, now};
 use super::output::Output;
 use super::transaction::{Limits, State};
+use crate::catalog::Tables;
 use crate::plans::Plan;
+use crate::turns::give_way;
 use crate::wire::Writer;
 use chiliad::Transaction;
+use chiliad::raw::TableId;
 use chiliad_sql::{Datum, Kind, OutputColumn, RowSink, SqlError, execute};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// How the values of a result are written.
@@ -46,7 +51,9 @@ impl Formats {
                     true => plan.prepared.columns().len(),
                     false => 0,
                 });
-                if each.len() != columns {
+                // How many columns a FETCH returns is its cursor's.
+                let of_cursor = plan.is_some_and(|it| matches!(it.prepared.kind(), Kind::Fetch(_)));
+                if each.len() != columns && !of_cursor {
                     let given = each.len();
                     return Err(SqlError::protocol_violation(format!(
                         "bind message has {given} result formats but query has {columns} columns"
@@ -133,7 +140,10 @@ impl Dialog {
                 self.output.complete_with(|out| plan.prepared.write_tag(rows, out));
                 Ok(Ran::Done)
             }
-            Kind::Transaction(control) => self.control(control, plan).map(|()| Ran::Done),
+            Kind::Transaction(control) => self.control(control, plan),
+            Kind::Declare(cursor) => self.declare(cursor, plan, values).map(|()| Ran::Done),
+            Kind::Fetch(fetch) => self.fetch(fetch, plan, formats).map(|()| Ran::Done),
+            Kind::Close(name) => self.close_cursor(name.as_deref(), plan).map(|()| Ran::Done),
             Kind::Schema => self.change_catalog(plan),
             Kind::Copy(copy) => self.begin_copy(plan, copy),
             Kind::Call(name) => self.call(name, plan, values).map(|()| Ran::Done),
@@ -154,24 +164,41 @@ impl Dialog {
         }
         let bytes_max = self.server.limits.result_bytes_max;
         let columns = prepared.columns();
-        let done = self.part(|tx, environment, output| {
+        let done = self.part(plan, |tx, environment, output| {
             let mut rows = Rows { output, columns, formats, bytes_max };
             execute(prepared, values, tx.raw(), environment, &mut rows)
         })?;
         Ok(done.rows)
     }
 
-    /// Runs a part of the session's transaction, or of an implicit one that begins with it, in the environment and within
-    /// the limits of the statement.
+    /// Runs a statement in the session's transaction, or in an implicit one that begins with it, in the environment and
+    /// within the limits of the statement.
     pub fn part<T>(
         &mut self,
+        plan: &Plan,
+        run: impl FnOnce(&mut Transaction<'_>, &mut Environment<'_>, &mut Output) -> Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
+        let prepared_for = plan.shared_version();
+        self.part_on(prepared_for, plan.prepared.tables(), None, run)
+    }
+
+    /// As [`Dialog::part`], of a statement that was prepared for this version of the catalog, on these tables; or beside
+    /// the transaction.
+    pub fn part_on<T>(
+        &mut self,
+        prepared_for: Option<u64>,
+        tables: &[TableId],
+        beside: Option<&mut Beside>,
         run: impl FnOnce(&mut Transaction<'_>, &mut Environment<'_>, &mut Output) -> Result<T, SqlError>,
     ) -> Result<T, SqlError> {
         self.begin_implicit();
         let timeout = self.timeout();
+        let tables = if beside.is_some() { &[] } else { tables };
+        self.enter_tables(prepared_for, tables)?;
         let Self { tx, output, settings, server, cancel, user, database, .. } = self;
         let mut environment = Environment {
             catalog: &server.catalog,
+            changes: tx.changes().cloned(),
             settings,
             cancel,
             user,
@@ -179,8 +206,51 @@ impl Dialog {
             transaction_time: tx.began,
             statement_time: self.statement_time,
         };
-        let open = tx.part(server.catalog.database(), &Limits { timeout, cancel })?;
-        open.with(|tx| run(tx, &mut environment, output))
+        let (database, limits) = (server.catalog.database(), Limits { timeout, cancel });
+        let open = match beside {
+            Some(beside) => beside.part(database, &limits),
+            None => tx.part(database, &limits),
+        };
+        let done = open.and_then(|open| open.with(|tx| run(tx, &mut environment, output)));
+        self.leave_tables();
+        done
+    }
+
+    /// From here on names mean the tables that they mean now, until [`Dialog::leave_tables`].
+    ///
+    /// # Errors
+    /// 40001 where some mean others than when the transaction began.
+    pub fn enter_tables(
+        &mut self,
+        prepared_for: Option<u64>,
+        tables: &[TableId],
+    ) -> Result<(), SqlError> {
+        loop {
+            // SeqCst: see `Shared::close_tables`.
+            self.place.uses_tables.store(true, Ordering::SeqCst);
+            if !self.server.are_tables_closed() {
+                break;
+            }
+            self.leave_tables();
+            give_way();
+            std::thread::yield_now();
+        }
+        let entered = self.tx.enter(&self.server.catalog, prepared_for, tables);
+        if entered.is_err() {
+            self.leave_tables();
+        }
+        entered
+    }
+
+    /// The statement has ended.
+    pub fn leave_tables(&self) {
+        // Release: pairs with the look of `Sessions::use_tables`. What the statement did comes before.
+        self.place.uses_tables.store(false, Ordering::Release);
+    }
+
+    /// The tables as the session sees them.
+    pub fn tables(&self) -> Tables<'_> {
+        self.tx.tables(&self.server.catalog)
     }
 
     /// The transaction of statements that are in none.

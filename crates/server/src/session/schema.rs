@@ -1,82 +1,238 @@
-//! Changes of the catalog. They are made by a thread of their own: some wait for transactions that are open, and the
-//! sessions of this thread must go on meanwhile.
+//! Changes of tables. What may wait, for the disk or for transactions that are open, is done by a thread of its own: the
+//! sessions of this thread go on meanwhile.
 
 use super::dialog::{Dialog, Step};
 use super::run::Ran;
-use super::transaction::State;
-use crate::apply::apply;
-use crate::jobs::{JobResult, Notice};
+use super::transaction::{Changed, State};
+use crate::change::{Built, Work, build, change_online, commit, works};
+use crate::jobs::{JobResult, NoJob};
 use crate::plans::Plan;
 use crate::wire::{Severity, Writer};
-use chiliad_sql::{SchemaChange, SqlError, schema_changes};
+use chiliad_sql::{Rewrite, SchemaChange, SqlError, schema_changes};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a job is done for.
+pub(super) enum Waiting {
+    /// A change of tables that is its own transaction.
+    Online,
+    /// The tables that this work needs.
+    Build { tag: String, works: Vec<Work>, built: Arc<Mutex<Vec<Built>>> },
+    /// A commit.
+    Commit(After),
+}
+
+/// What is done after a commit.
+pub(super) enum After {
+    /// COMMIT is told, and another transaction begins if `chain`.
+    Statement { tag: String, chain: bool },
+    /// A string of statements is over.
+    Query,
+    /// A pipeline is over.
+    Sync,
+}
 
 impl Dialog {
-    /// Has the changes of a statement made.
+    /// Makes the changes of a statement, or has them made.
     pub fn change_catalog(&mut self, plan: &Plan) -> Result<Ran, SqlError> {
-        let view = self.server.catalog.view();
-        let changes = schema_changes(&plan.prepared, &view)?;
-        self.not_again();
-        let block = matches!(self.tx.state(), State::Block | State::Failed);
-        if self.tx.is_open() {
-            if let Some(what) = changes.iter().find_map(waits) {
-                // It would wait for the session's own transaction.
-                let message =
-                    format!("{what} cannot run in a transaction that has begun to read or write");
-                return Err(SqlError::active_transaction(message).with_hint(
-                    "Run it before other statements of the transaction, or on its own.",
-                ));
-            }
-            // What it has read may go with the tables.
-            self.tx.prove()?;
-        }
-        if block && !changes.is_empty() {
-            let message = "changes of tables take effect at once: a rollback does not undo them";
-            self.warn("01000", message);
-        }
-        self.waits_for_job = true;
         let tag = plan.prepared.tag(0);
-        self.server.jobs.start(self.job_of(tag, changes));
+        if self.tx.read_only {
+            let message = format!("cannot execute {tag} in a read-only transaction");
+            return Err(SqlError::new("25006", message));
+        }
+        let mut changes = self.changes_of(plan)?;
+        self.not_again();
+        changes.retain(|change| match change {
+            SchemaChange::Notice { sqlstate, message } => {
+                self.output.report(Severity::Notice, &SqlError::new(sqlstate, message.clone()));
+                false
+            }
+            _ => true,
+        });
+        if changes.is_empty() {
+            self.output.complete(&tag);
+            return Ok(Ran::Done);
+        }
+        if self.is_alone() && changes.iter().any(goes_online) {
+            return self.change_online(tag, changes);
+        }
+        self.begin_implicit();
+        // The transaction goes by this version of the catalog.
+        self.enter_tables(None, &[])?;
+        self.leave_tables();
+        let works = works(changes, &self.tables().view())?;
+        let builds: Vec<_> = works.iter().filter_map(Work::build).collect();
+        if builds.is_empty() {
+            self.make_changes(works, Vec::new())?;
+            self.output.complete(&tag);
+            return Ok(Ran::Done);
+        }
+        let built = Arc::<Mutex<Vec<Built>>>::default();
+        let (server, into) = (Arc::clone(&self.server), Arc::clone(&built));
+        self.start(self.tx.is_open(), move || {
+            *into.lock().unwrap_or_else(PoisonError::into_inner) = build(&server, builds)?;
+            Ok(())
+        })?;
+        self.waiting = Some(Waiting::Build { tag, works, built });
         Ok(Ran::Waits)
     }
 
-    fn job_of(
-        &self,
-        tag: String,
-        changes: Vec<SchemaChange>,
-    ) -> impl FnOnce() -> (u32, JobResult) + Send + 'static {
-        let (server, id) = (std::sync::Arc::clone(&self.server), self.place.id);
-        move || {
-            let made = apply(&server.catalog, changes);
-            let renewed = server.catalog.renew();
-            let made =
-                made.and_then(|notices| renewed.map(|()| (tag, notices)).map_err(SqlError::from));
-            (id, made)
+    /// Has changes made that are a transaction by themselves, and wait for those that are open.
+    fn change_online(&mut self, tag: String, changes: Vec<SchemaChange>) -> Result<Ran, SqlError> {
+        let (server, id) = (Arc::clone(&self.server), self.place.id);
+        let started = self.server.jobs.start_waiting(move || {
+            let done = change_online(&server.catalog, changes);
+            server.jobs.has_waited();
+            (id, done.map(|()| (tag, Vec::new())))
+        });
+        started.map_err(no_job)?;
+        self.waiting = Some(Waiting::Online);
+        Ok(Ran::Waits)
+    }
+
+    /// What a statement asks for, of tables as the session sees them.
+    fn changes_of(&self, plan: &Plan) -> Result<Vec<SchemaChange>, SqlError> {
+        match schema_changes(&plan.prepared, &self.tables().view()) {
+            // A table that the application has made since, perhaps.
+            Err(error) if error.sqlstate == "42P01" => {
+                self.tables().renew()?;
+                schema_changes(&plan.prepared, &self.tables().view())
+            }
+            changes => changes,
         }
     }
 
-    /// The changes are made, or refused: the session goes on.
-    pub fn job_done(&mut self, result: JobResult) -> Step {
-        self.waits_for_job = false;
-        match result {
-            Ok((tag, notices)) => {
-                for Notice { sqlstate, message } in notices {
-                    let error = SqlError::new(sqlstate, message);
-                    self.output.report(Severity::Notice, &error);
+    /// Whether a statement is a transaction by itself, as far as can be told.
+    fn is_alone(&self) -> bool {
+        let begins = match self.tx.state() {
+            State::None => true,
+            State::Implicit => !self.tx.is_open() && self.tx.changes().is_none(),
+            State::Block | State::Failed => false,
+        };
+        begins && self.query.as_ref().is_none_or(super::query::Query::is_single)
+    }
+
+    /// Has a job done; its result goes to [`Dialog::job_done`].
+    fn start(
+        &self,
+        of_open: bool,
+        job: impl FnOnce() -> Result<(), SqlError> + Send + 'static,
+    ) -> Result<(), SqlError> {
+        let id = self.place.id;
+        let job = move || (id, job().map(|()| (String::new(), Vec::new())));
+        self.server.jobs.start(of_open, job).map_err(no_job)
+    }
+
+    /// Makes the changes in the session's transaction, with what was built for them.
+    fn make_changes(&mut self, works: Vec<Work>, built: Vec<Built>) -> Result<(), SqlError> {
+        let server = Arc::clone(&self.server);
+        let catalog = &server.catalog;
+        // From here on the transaction remembers what it reads and writes.
+        self.changes();
+        let mut built = built.into_iter();
+        let mut next = || built.next().ok_or_else(|| SqlError::internal("nothing was built"));
+        let made = self.tx.savepoints_set();
+        for work in works {
+            match work {
+                Work::Sequence(name) => {
+                    let sequence = next()?;
+                    self.changes().put_sequence(catalog, name, sequence)?;
                 }
-                self.output.complete(&tag);
+                Work::Table { spec, details } => {
+                    let table = next()?;
+                    self.changes().put(catalog, table, (spec, details), made);
+                }
+                Work::Copy { from, spec, details, rewrites } => {
+                    let table = next()?;
+                    let rewrite = rewrites.then(|| {
+                        Rewrite::new(&from, spec.clone(), details.clone().unwrap_or_default())
+                    });
+                    self.copy_rows([from.id, table.table.id], &|key, row| match &rewrite {
+                        Some(rewrite) => rewrite.row(key, row),
+                        None => Ok((key.to_vec(), row.to_vec())),
+                    })?;
+                    self.changes().put(catalog, table, (spec, details), made);
+                }
+                Work::DropTable(name) => self.changes().drop_table(catalog, &name),
+                Work::DropSequence(name) => self.changes().drop_sequence(catalog, &name)?,
+                Work::DropIndex { table, index } => {
+                    self.changes().drop_index(catalog, &table, index)?;
+                }
             }
+        }
+        Ok(())
+    }
+
+    fn changes(&mut self) -> &mut crate::change::Changes {
+        let catalog = &self.server.catalog;
+        self.tx.change(|| catalog.view())
+    }
+
+    /// Has a transaction committed that has changed tables.
+    ///
+    /// # Errors
+    /// 55P03 where a change of tables waits for this very transaction.
+    pub fn commit_changes(&mut self, changed: Changed, after: After) -> Result<(), SqlError> {
+        let server = Arc::clone(&self.server);
+        self.start(changed.open.is_some(), move || {
+            let Changed { open, changes } = changed;
+            commit(&server, open, &changes)
+        })?;
+        self.waiting = Some(Waiting::Commit(after));
+        Ok(())
+    }
+
+    /// The job has ended: the session goes on.
+    pub fn job_done(&mut self, result: JobResult) -> Step {
+        let done = match self.waiting.take() {
+            None => return Step::Next,
+            Some(Waiting::Online) => result.map(|(tag, _)| tag),
+            Some(Waiting::Build { tag, works, built }) => result.and_then(|_| {
+                let built =
+                    std::mem::take(&mut *built.lock().unwrap_or_else(PoisonError::into_inner));
+                self.make_changes(works, built).map(|()| tag)
+            }),
+            Some(Waiting::Commit(after)) => return self.commit_done(result.map(|_| ()), after),
+        };
+        let done = done.map(|tag| self.output.complete(&tag));
+        self.statement_done(done)
+    }
+
+    fn commit_done(&mut self, done: Result<(), SqlError>, after: After) -> Step {
+        self.end_settings(done.is_ok());
+        match after {
+            After::Statement { tag, chain } => {
+                let done = done.and_then(|()| self.committed(&tag, chain));
+                self.statement_done(done)
+            }
+            After::Query => {
+                self.query = None;
+                if let Err(error) = done {
+                    self.fail(&error);
+                }
+                self.finish_query()
+            }
+            After::Sync => {
+                if let Err(error) = done {
+                    self.fail(&error);
+                }
+                self.end_sync()
+            }
+        }
+    }
+
+    /// A statement that has waited is over.
+    fn statement_done(&mut self, done: Result<(), SqlError>) -> Step {
+        match done {
             Err(error) if self.query.is_some() => {
                 self.again_or_over(error);
-                return self.go_on();
+                self.go_on()
             }
-            Err(error) => return self.fail_extended(error),
-        }
-        match self.query.is_some() {
-            true => {
+            Err(error) => self.fail_extended(error),
+            Ok(()) if self.query.is_some() => {
                 self.after_part();
                 self.go_on()
             }
-            false => {
+            Ok(()) => {
                 if self.tx.state() == State::None {
                     self.new_attempt();
                 }
@@ -86,11 +242,19 @@ impl Dialog {
     }
 }
 
-/// What waits for all transactions that have begun before.
-fn waits(change: &SchemaChange) -> Option<&'static str> {
-    match change {
-        SchemaChange::AddIndex { .. } => Some("CREATE INDEX"),
-        SchemaChange::Rewrite { .. } => Some("ALTER TABLE"),
-        _ => None,
+/// Why a change of tables is not made.
+fn no_job(why: NoJob) -> SqlError {
+    match why {
+        NoJob::Closed => SqlError::new("57P01", "the server is going down"),
+        NoJob::Deadlock => {
+            let message = "another change of tables waits for this transaction to end";
+            SqlError::new("55P03", message)
+                .with_hint("Commit or roll back, and change tables in another transaction.")
+        }
     }
+}
+
+/// What is made while transactions go on, if a statement asks for nothing else.
+fn goes_online(change: &SchemaChange) -> bool {
+    matches!(change, SchemaChange::AddIndex { .. } | SchemaChange::Rewrite { .. })
 }

@@ -1,8 +1,12 @@
 //! The transaction of a session: none, an implicit one around a string or a pipeline, a block from BEGIN on, or a block
 //! that has failed.
 
+use crate::catalog::{Catalog, Tables};
+use crate::change::Changes;
+use chiliad::raw::TableId;
 use chiliad::{Cancel, Database, Error, OpenTransaction, Pending, RunOptions};
-use chiliad_sql::{Modes, SqlError};
+use chiliad_sql::{CatalogView, Modes, SqlError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A transaction of a session. It takes a worker of the database with its first statement, not before.
@@ -18,6 +22,20 @@ pub(super) struct Tx {
     unproved: bool,
     /// It has met a conflict: nothing but its end is left.
     lost: bool,
+    /// The version of the catalog by which it has begun.
+    version: Option<u64>,
+    /// What it has changed of tables. After `open`: what it has made goes after it.
+    changes: Option<Arc<Changes>>,
+    /// Tables that it has read or written, since it has changed some.
+    touched: Vec<TableId>,
+    /// Savepoints that were ever set.
+    savepoints_set: u64,
+}
+
+/// A transaction that is to be committed with the tables that it has made.
+pub(super) struct Changed {
+    pub open: Option<OpenTransaction>,
+    pub changes: Arc<Changes>,
 }
 
 /// How far a transaction is.
@@ -36,6 +54,9 @@ pub(super) enum State {
 struct Savepoint {
     name: String,
     mark: chiliad::Mark,
+    /// Its number among those that were ever set, from 1.
+    number: u64,
+    changes: Option<Arc<Changes>>,
 }
 
 /// The limits of a statement's waits.
@@ -45,7 +66,7 @@ pub(super) struct Limits<'a> {
 }
 
 impl Limits<'_> {
-    fn options(&self) -> RunOptions {
+    pub fn options(&self) -> RunOptions {
         let options = RunOptions::default().cancel(self.cancel);
         match self.timeout {
             Some(timeout) => options.deadline(timeout),
@@ -66,6 +87,73 @@ impl Tx {
             State::Block => b'T',
             State::Failed => b'E',
         }
+    }
+
+    /// The tables as it sees them.
+    pub fn tables<'a>(&'a self, catalog: &'a Catalog) -> Tables<'a> {
+        Tables::new(catalog, self.changes.as_deref())
+    }
+
+    /// What it has changed of tables.
+    pub fn changes(&self) -> Option<&Arc<Changes>> {
+        self.changes.as_ref()
+    }
+
+    /// What it has changed of tables, to change more; it begins with those of `view`.
+    pub fn change(&mut self, view: impl FnOnce() -> Arc<CatalogView>) -> &mut Changes {
+        let changes = self.changes.get_or_insert_with(|| Arc::new(Changes::new(view())));
+        Arc::make_mut(changes)
+    }
+
+    /// The number of the last savepoint that is still set, 0 for none.
+    pub fn savepoints_alive(&self) -> u64 {
+        self.savepoints.last().map_or(0, |it| it.number)
+    }
+
+    /// How many savepoints were ever set.
+    pub fn savepoints_set(&self) -> u64 {
+        self.savepoints_set
+    }
+
+    /// A statement of it runs, on these tables. It was prepared for this version of the catalog, if not for the
+    /// transaction's own.
+    ///
+    /// # Errors
+    /// 40001 where names mean other tables by now.
+    pub fn enter(
+        &mut self,
+        catalog: &Catalog,
+        prepared_for: Option<u64>,
+        tables: &[TableId],
+    ) -> Result<(), SqlError> {
+        let version = *self.version.get_or_insert_with(|| catalog.version());
+        let oldest = prepared_for.map_or(version, |it| it.min(version));
+        if !catalog.is_good(oldest) {
+            self.lost |= self.state == State::Block;
+            let message = "could not serialize access: tables were changed meanwhile";
+            return Err(SqlError::serialization_failure(message));
+        }
+        if self.changes.is_some() {
+            self.touched.extend_from_slice(tables);
+        }
+        Ok(())
+    }
+
+    /// Whether rows may be put into a table beside the transaction: nobody else sees it, the transaction has neither read
+    /// nor written it, it goes with every savepoint that the transaction may go back to, and the transaction will see
+    /// the rows.
+    pub fn may_load(&self, catalog: &Catalog, table: TableId) -> bool {
+        let Some(made) = self.changes.as_ref().and_then(|it| it.made(table)) else { return false };
+        let outlives = self.savepoints.last().is_some_and(|it| it.number > made);
+        let sees = !self.is_open() || catalog.sees_newest();
+        !outlives && sees && !self.touched.contains(&table)
+    }
+
+    /// The transaction, if it is one that has changed tables: to be committed by other means.
+    pub fn take_changed(&mut self) -> Option<Changed> {
+        let changes = self.changes.take()?;
+        let Self { open, .. } = std::mem::take(self);
+        Some(Changed { open, changes })
     }
 
     /// Whether a worker of the database has begun it.
@@ -163,6 +251,7 @@ impl Tx {
                 if self.lost || self.savepoints.is_empty() {
                     // Nobody waits for it any longer.
                     self.open = None;
+                    self.changes = None;
                 }
             }
         }
@@ -197,7 +286,9 @@ impl Tx {
         limits: &Limits<'_>,
     ) -> Result<(), SqlError> {
         let mark = self.part(database, limits)?.set_savepoint()?;
-        self.savepoints.push(Savepoint { name: name.into(), mark });
+        self.savepoints_set += 1;
+        let (number, changes) = (self.savepoints_set, self.changes.clone());
+        self.savepoints.push(Savepoint { name: name.into(), mark, number, changes });
         Ok(())
     }
 
@@ -228,6 +319,7 @@ impl Tx {
             self.fail();
             return Err(error.into());
         }
+        self.changes.clone_from(&self.savepoints[at].changes);
         self.state = State::Block;
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! SET, SHOW and other statements that no transaction runs, and CALL.
 
+use super::cursor::Cursors;
 use super::dialog::Dialog;
 use super::run::Formats;
 use crate::plans::Plan;
@@ -90,6 +91,7 @@ impl Dialog {
         self.not_again();
         self.statements.clear();
         self.portals.clear();
+        self.cursors = Cursors::default();
         self.reset_all();
         Ok(())
     }
@@ -112,7 +114,7 @@ impl Dialog {
         let procedure = self.server.procedures.get(name).cloned().ok_or_else(|| {
             SqlError::undefined_function(format!("procedure {name} does not exist"))
         })?;
-        self.part(|tx, environment, _| {
+        self.part(plan, |tx, environment, _| {
             let arguments = call_arguments(&plan.prepared, values, tx.raw(), environment)?;
             procedure(tx, &arguments)
         })?;

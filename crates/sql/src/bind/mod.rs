@@ -25,6 +25,8 @@ use crate::plan::{Aggregate, Query};
 use crate::prepared::OutputColumn;
 use crate::statement::Statement;
 use crate::types::Type;
+use chiliad_api::TableId;
+use core::cell::RefCell;
 use sqlparser::ast;
 use sqlparser::tokenizer::Span;
 use std::sync::Arc;
@@ -39,6 +41,8 @@ pub(crate) struct Binder<'b> {
     pub statement: Option<&'b Statement>,
     /// The types of parameters, as far as they are known.
     pub parameters: Vec<Option<Type>>,
+    /// The tables that names have led to so far.
+    used: RefCell<Vec<TableId>>,
     /// Aggregates found so far, where they may stand; else where they may not.
     aggregates: core::result::Result<Vec<Aggregate>, &'static str>,
     /// Queries that `WITH` has named, the innermost last.
@@ -78,6 +82,7 @@ impl<'b> Binder<'b> {
             catalog,
             statement,
             parameters: Vec::new(),
+            used: RefCell::default(),
             aggregates: Err("this statement"),
             with: Vec::new(),
             numbers: 0,
@@ -97,10 +102,20 @@ impl<'b> Binder<'b> {
     /// The table of a name, of which the schema is `public` if it says one.
     pub fn table(&self, name: &ast::ObjectName) -> Result<&'b Arc<Table>> {
         let (ident, shown) = table_name(name)?;
-        self.catalog.table(&ident.value).ok_or_else(|| {
+        let table = self.catalog.table(&ident.value).ok_or_else(|| {
             SqlError::undefined_table(format!("relation \"{shown}\" does not exist"))
                 .at(self.position(ident.span))
-        })
+        })?;
+        let mut used = self.used.borrow_mut();
+        if !used.contains(&table.id) {
+            used.push(table.id);
+        }
+        Ok(table)
+    }
+
+    /// The tables that names have led to.
+    pub fn into_used(self) -> Vec<TableId> {
+        self.used.into_inner()
     }
 
     /// The expression as one of another type, where its place asks for that without being told.

@@ -5,10 +5,12 @@ use super::select::Output;
 use super::{Binder, Bound, Relation, Scope, folded, folded_names};
 use crate::catalog::{Column, Table};
 use crate::datum::Datum;
+use crate::details::Check;
 use crate::error::{Result, SqlError};
 use crate::expr::{Expr, Function};
 use crate::plan::{
-    Body, Change, Conflict, Distinct, Insert, Path, Query, Select, Source, SourceKind, Target,
+    Body, Change, Checks, Conflict, Distinct, Insert, Path, Query, Select, Source, SourceKind,
+    Target,
 };
 use crate::prepared::OutputColumn;
 use crate::run::row_sequence;
@@ -55,7 +57,22 @@ impl Binder<'_> {
         let returning = returning.map(|it| self.output(it, &scope)).transpose()?;
         let (returning, columns) = parts(returning);
         let numbers = table.hidden_key.then(|| row_sequence(&table.name));
-        Ok((Insert { table, source, values, numbers, conflict, returning }, columns))
+        let checks = self.checks(&table)?;
+        Ok((Insert { table, source, values, numbers, conflict, checks, returning }, columns))
+    }
+
+    /// The conditions that a table's rows meet.
+    pub fn checks(&self, table: &Table) -> Result<Checks> {
+        let checks = table.details.iter().flat_map(|it| &it.checks);
+        let bind = |check: &Check| {
+            let parsed = crate::statement::parse_expression(&check.condition)?;
+            let mut scope = Scope::default();
+            scope.push(Relation::of_table(&table.name, table, 0))?;
+            let mut binder = Binder::new(self.catalog, None);
+            let condition = binder.condition(&parsed, "CHECK", &scope)?;
+            Ok((check.name.clone(), condition))
+        };
+        checks.map(bind).collect()
     }
 
     /// The rows to be inserted, and the value of each column of the table over such a row.
@@ -335,7 +352,9 @@ impl Binder<'_> {
         let columns =
             self.finish_change(&mut select, selection, returning, &mut scope, &assignments)?;
         let (returning, columns) = parts(columns);
-        Ok((Change { select, table, assignments: Some(assignments), returning }, columns))
+        let checks = self.checks(&table)?;
+        let assignments = Some(assignments);
+        Ok((Change { select, table, assignments, checks, returning }, columns))
     }
 
     pub fn delete(&mut self, delete: &ast::Delete) -> Result<(Change, Vec<OutputColumn>)> {
@@ -350,7 +369,8 @@ impl Binder<'_> {
         let returning = delete.returning.as_deref();
         let columns = self.finish_change(&mut select, selection, returning, &mut scope, &[])?;
         let (returning, columns) = parts(columns);
-        Ok((Change { select, table, assignments: None, returning }, columns))
+        let checks = Checks::new();
+        Ok((Change { select, table, assignments: None, checks, returning }, columns))
     }
 
     /// The table that is changed and those that it is joined with. After the table's columns there is a slot for the

@@ -8,7 +8,7 @@ use crate::error::{Result, SqlError};
 use crate::execute::RowSink;
 use crate::expr::{Context, Expr, eval};
 use crate::faults::MOVED_ROW_STAYS;
-use crate::plan::Change;
+use crate::plan::{Change, Checks};
 use crate::storage::same;
 use chiliad_api::Row;
 use std::collections::HashSet;
@@ -36,7 +36,10 @@ pub(crate) fn change(change: &Change, cx: &Context<'_>, sink: &mut dyn RowSink) 
     for mut row in found {
         let handle = handle_of(row.get(handle).unwrap_or(&Datum::Null))?;
         match &change.assignments {
-            Some(assignments) => update(&change.table, assignments, handle, &mut row, cx)?,
+            Some(assignments) => {
+                let (table, checks) = (&*change.table, &change.checks);
+                update(&Changed { table, assignments, checks }, handle, &mut row, cx)?;
+            }
             None => transaction(cx)?.remove_row(handle)?,
         }
         count += 1;
@@ -64,14 +67,37 @@ pub(super) fn returned(
     sink.row(&out)
 }
 
+/// What an update does with a row.
+pub(super) struct Changed<'c> {
+    pub table: &'c Table,
+    /// By places of columns.
+    pub assignments: &'c [(usize, Expr)],
+    pub checks: &'c Checks,
+}
+
+/// Refuses a row for which a condition of its table is false.
+pub(super) fn check(
+    table: &Table,
+    checks: &Checks,
+    row: &[OwnedDatum],
+    cx: &Context<'_>,
+) -> Result<()> {
+    for (name, condition) in checks {
+        if matches!(eval(condition, row, cx)?, Datum::Bool(false)) {
+            return Err(table.violates(name, row));
+        }
+    }
+    Ok(())
+}
+
 /// Gives a row its new values, in `row` as well; they are made of those that `row` begins with.
 pub(super) fn update(
-    table: &Table,
-    assignments: &[(usize, Expr)],
+    changed: &Changed<'_>,
     handle: Row,
     row: &mut [OwnedDatum],
     cx: &Context<'_>,
 ) -> Result<()> {
+    let Changed { table, assignments, checks } = *changed;
     let mut values = Vec::with_capacity(assignments.len());
     for (place, expr) in assignments {
         values.push((*place, value_of(expr, row, cx)?));
@@ -83,6 +109,7 @@ pub(super) fn update(
     }
     let columns = row.get(..table.columns.len()).unwrap_or_default();
     table.check_nulls(columns)?;
+    check(table, checks, columns, cx)?;
     let mut bytes = Vec::new();
     table.encode(columns, &mut bytes)?;
     if !moves {

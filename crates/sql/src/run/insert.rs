@@ -1,6 +1,6 @@
 //! `INSERT`.
 
-use super::change::{returned, update};
+use super::change::{Changed, check, returned, update};
 use super::table::{after, key_of, transaction};
 use super::{Flow, run_query, value_of};
 use crate::catalog::Table;
@@ -61,6 +61,7 @@ impl Inserting<'_, '_> {
             row.push(value_of(value, source, self.cx)?);
         }
         table.check_nulls(&row)?;
+        check(table, &self.insert.checks, &row, self.cx)?;
         let hidden = match &self.insert.numbers {
             Some(numbers) => Some(self.cx.environment.borrow_mut().next_row_number(numbers)?),
             None => None,
@@ -147,7 +148,8 @@ impl Inserting<'_, '_> {
         {
             return Ok(());
         }
-        update(table, assignments, there, &mut both, self.cx)?;
+        let changed = Changed { table, assignments, checks: &self.insert.checks };
+        update(&changed, there, &mut both, self.cx)?;
         self.count += 1;
         let returning: Option<&Vec<Expr>> = self.insert.returning.as_ref();
         returning.map_or(Ok(()), |it| returned(it, &both, self.cx, sink))

@@ -1,0 +1,110 @@
+//! Tables that no session sees yet but the one whose transaction has made them.
+
+use crate::auth::random;
+use crate::shared::Shared;
+use chiliad::Sequence;
+use chiliad::raw::{TableId, TableSpec};
+use chiliad_sql::SqlError;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+
+/// How the names of the server's own tables begin: no statement sees them.
+const RESERVED: &str = "chiliad sql ";
+
+/// Tells the hidden tables of this process from those that an earlier one has left.
+static PROCESS: LazyLock<String> =
+    LazyLock::new(|| format!("{RESERVED}hidden {:016x} ", u64::from_be_bytes(random())));
+static NAMES: AtomicU64 = AtomicU64::new(0);
+
+/// Whether a name is one of the server's own.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    name.starts_with(RESERVED)
+}
+
+/// Whether a hidden table of this name has no owner: the process that made it has ended.
+pub(super) fn is_orphan(name: &str) -> bool {
+    let is_hidden = name.strip_prefix(RESERVED).is_some_and(|rest| rest.starts_with("hidden "));
+    is_hidden && !name.starts_with(&**PROCESS)
+}
+
+/// A table that is dropped with its last owner, unless it is shown before.
+pub(crate) struct Hidden {
+    server: Arc<Shared>,
+    pub id: TableId,
+    name: String,
+    is_shown: AtomicBool,
+}
+
+/// What is to be made.
+pub(crate) enum Build {
+    /// A table as this says, but for its name.
+    Table(TableSpec),
+    Sequence,
+}
+
+/// What was made.
+pub(crate) struct Built {
+    pub table: Arc<Hidden>,
+    /// The positions of its indexes, in the order of their declarations.
+    pub positions: Vec<usize>,
+    pub sequence: Option<Sequence>,
+}
+
+/// Makes tables that nobody sees.
+///
+/// # Errors
+/// Those of the database; what was made before is dropped.
+pub(crate) fn build(server: &Arc<Shared>, builds: Vec<Build>) -> Result<Vec<Built>, SqlError> {
+    builds.into_iter().map(|it| one(server, it)).collect()
+}
+
+fn one(server: &Arc<Shared>, build: Build) -> Result<Built, SqlError> {
+    let database = server.catalog.database();
+    // Relaxed: nothing but the number is meant.
+    let name = format!("{}{}", *PROCESS, NAMES.fetch_add(1, Ordering::Relaxed));
+    let sequence = match build {
+        Build::Table(spec) => {
+            database.create_table_raw(TableSpec { name: name.clone(), ..spec })?;
+            None
+        }
+        Build::Sequence => Some(database.sequence(&name)?),
+    };
+    let (id, spec) = database.table_raw(&name)?;
+    let is_shown = AtomicBool::new(false);
+    let table = Arc::new(Hidden { server: Arc::clone(server), id, name, is_shown });
+    let names = spec.secondary.iter().map(|index| &index.name);
+    let positions =
+        names.map(|index| database.index_position_raw(id, index)).collect::<Result<_, _>>()?;
+    Ok(Built { table, positions, sequence })
+}
+
+impl Hidden {
+    /// It has its name: it stays.
+    pub fn show(&self) {
+        // Relaxed: the owner who asks comes by way of the counter of owners.
+        self.is_shown.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        if *self.is_shown.get_mut() {
+            return;
+        }
+        let (server, name) = (Arc::clone(&self.server), std::mem::take(&mut self.name));
+        let (of_job, its_name) = (Arc::clone(&server), name.clone());
+        // It may wait for the disk, which a thread that serves must not.
+        let started = server.jobs.start(false, move || {
+            drop_table(&of_job, &its_name);
+            (0, Ok((String::new(), Vec::new())))
+        });
+        if started.is_err() {
+            drop_table(&server, &name);
+        }
+    }
+}
+
+fn drop_table(server: &Shared, name: &str) {
+    // Should the log have failed, the next opening drops it.
+    _ = server.catalog.database().drop_table(name);
+}

@@ -1,0 +1,151 @@
+//! Cursors of SQL: DECLARE runs the query and keeps its rows, FETCH returns the next ones. So a cursor shows what its query
+//! would have shown when it was declared, whatever its transaction writes afterwards.
+
+use super::dialog::Dialog;
+use super::run::Formats;
+use super::transaction::State;
+use crate::plans::Plan;
+use crate::wire::Writer;
+use chiliad_sql::{Cursor, Datum, Fetch, OwnedDatum, SqlError, execute};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// Cursors of one session at most.
+const CURSORS_MAX: usize = 1024;
+
+/// The cursors of a session, by their names.
+#[derive(Default)]
+pub(super) struct Cursors(HashMap<String, Rows>);
+
+/// A cursor's rows that are left.
+struct Rows {
+    plan: Arc<Plan>,
+    rows: VecDeque<Vec<OwnedDatum>>,
+    bytes: usize,
+    binary: bool,
+    /// It outlives the transaction.
+    holds: bool,
+    /// The transaction that has declared it is not over.
+    is_new: bool,
+    /// How many savepoints had been set when it was declared.
+    made: u64,
+}
+
+impl Cursors {
+    /// The plan of a cursor's query.
+    ///
+    /// # Errors
+    /// 34000.
+    pub fn plan(&self, name: &str) -> Result<Arc<Plan>, SqlError> {
+        self.0.get(name).map(|it| Arc::clone(&it.plan)).ok_or_else(|| no_cursor(name))
+    }
+
+    /// Those that are to be held stay after a commit.
+    pub fn end_transaction(&mut self, committed: bool) {
+        self.0.retain(|_, it| it.holds && (committed || !it.is_new));
+        self.0.values_mut().for_each(|it| it.is_new = false);
+    }
+
+    /// Those declared since a savepoint go.
+    pub fn roll_back_to(&mut self, savepoint: u64) {
+        self.0.retain(|_, it| !it.is_new || it.made < savepoint);
+    }
+
+    /// Bytes of all rows.
+    fn bytes(&self) -> usize {
+        self.0.values().map(|it| it.bytes).sum()
+    }
+}
+
+impl Dialog {
+    /// DECLARE: runs the query, and keeps its rows.
+    pub fn declare(
+        &mut self,
+        cursor: &Cursor,
+        plan: &Arc<Plan>,
+        values: &[Datum<'_>],
+    ) -> Result<(), SqlError> {
+        let Cursor { name, holds, binary } = cursor;
+        if !holds && self.tx.state() != State::Block {
+            let message = "DECLARE CURSOR can only be used in transaction blocks";
+            return Err(SqlError::new("25P01", message));
+        }
+        if self.cursors.0.contains_key(name) {
+            return Err(SqlError::new("42P03", format!("cursor \"{name}\" already exists")));
+        }
+        if self.cursors.0.len() >= CURSORS_MAX {
+            let message = format!("{CURSORS_MAX} cursors: no more are accepted");
+            return Err(SqlError::program_limit(message));
+        }
+        self.not_again();
+        let most = self.server.limits.result_bytes_max.saturating_sub(self.cursors.bytes());
+        let (mut rows, mut bytes) = (VecDeque::new(), 0);
+        self.part(plan, |tx, environment, _| {
+            execute(&plan.prepared, values, tx.raw(), environment, &mut |row: &[Datum<'_>]| {
+                let row: Vec<OwnedDatum> =
+                    row.iter().map(|it| it.borrowed().into_owned()).collect();
+                bytes += row.iter().map(|it| size_of::<OwnedDatum>() + length(it)).sum::<usize>();
+                rows.push_back(row);
+                super::run::check_result(bytes, most)
+            })
+        })?;
+        let (holds, binary, made) = (*holds, *binary, self.tx.savepoints_set());
+        let plan_of = Arc::clone(plan);
+        let rows = Rows { plan: plan_of, rows, bytes, binary, holds, is_new: true, made };
+        self.cursors.0.insert(name.clone(), rows);
+        self.output.complete(&plan.prepared.tag(0));
+        Ok(())
+    }
+
+    /// FETCH and MOVE.
+    pub fn fetch(&mut self, fetch: &Fetch, plan: &Plan, formats: &Formats) -> Result<(), SqlError> {
+        self.not_again();
+        let of_cursor = self.cursors.plan(&fetch.cursor)?;
+        let cursor = self.cursors.0.get(&fetch.cursor).ok_or_else(|| no_cursor(&fetch.cursor))?;
+        let formats = if cursor.binary { &Formats::Binary } else { formats };
+        if self.query.is_some() && !fetch.moves {
+            self.describe_rows(&of_cursor, formats);
+        }
+        let Self { cursors, output, .. } = self;
+        let cursor = cursors.0.get_mut(&fetch.cursor).ok_or_else(|| no_cursor(&fetch.cursor))?;
+        let most = fetch.rows.map_or(usize::MAX, |it| usize::try_from(it).unwrap_or(usize::MAX));
+        let count = most.min(cursor.rows.len());
+        let columns = of_cursor.prepared.columns();
+        for row in cursor.rows.drain(..count) {
+            cursor.bytes -=
+                row.iter().map(|it| size_of::<OwnedDatum>() + length(it)).sum::<usize>();
+            if !fetch.moves {
+                let values = row.iter().zip(columns).enumerate();
+                output.data_row(
+                    values.map(|(at, (it, of))| (it, of.sql_type, formats.is_binary(at))),
+                );
+            }
+        }
+        output.complete(&plan.prepared.tag(count as u64));
+        Ok(())
+    }
+
+    /// CLOSE, of all (`None`) or of one.
+    pub fn close_cursor(&mut self, name: Option<&str>, plan: &Plan) -> Result<(), SqlError> {
+        self.not_again();
+        match name {
+            None => self.cursors.0.clear(),
+            Some(name) => _ = self.cursors.0.remove(name).ok_or_else(|| no_cursor(name))?,
+        }
+        self.output.complete(&plan.prepared.tag(0));
+        Ok(())
+    }
+}
+
+/// Bytes of a value beyond its own.
+fn length(datum: &OwnedDatum) -> usize {
+    match datum {
+        Datum::Text(text) => text.len(),
+        Datum::Bytes(bytes) => bytes.len(),
+        _ => 0,
+    }
+}
+
+fn no_cursor(name: &str) -> SqlError {
+    SqlError::new("34000", format!("cursor \"{name}\" does not exist"))
+}

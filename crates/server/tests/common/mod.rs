@@ -1,0 +1,49 @@
+//! What tests of a server from outside share.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+pub mod child;
+
+use chiliad::Database;
+use chiliad_server::{Running, Server};
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio_postgres::{Client, NoTls};
+
+/// Any free port of this computer.
+pub fn local() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 0))
+}
+
+/// A server of this database, on two threads.
+pub fn serve(db: &Database) -> Running {
+    let server = Server::builder(db.clone()).listen(local());
+    server.threads(2).start().expect("it starts")
+}
+
+/// Runs a test of clients, which is to end within so many seconds.
+pub fn run_for(seconds: u64, test: impl Future<Output = ()>) {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("threads");
+    runtime.block_on(async {
+        tokio::time::timeout(Duration::from_secs(seconds), test).await.expect("it ends")
+    });
+}
+
+/// A client that is let in.
+pub async fn connect(running: &Running) -> Client {
+    connect_as(running, "user=ann").await.expect("it lets in")
+}
+
+/// A client with these parameters of its own.
+pub async fn connect_as(running: &Running, user: &str) -> Result<Client, tokio_postgres::Error> {
+    let port = running.addresses()[0].port();
+    let config = format!("host=127.0.0.1 port={port} dbname=test {user}");
+    let (client, connection) = tokio_postgres::connect(&config, NoTls).await?;
+    tokio::spawn(connection);
+    Ok(client)
+}
+
+/// The code of an error; the text of one that is not the server's.
+pub fn state(error: &tokio_postgres::Error) -> String {
+    error.code().map_or_else(|| error.to_string(), |code| code.code().into())
+}
