@@ -5,9 +5,11 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Epochs that are remembered. Beyond that every other one of the older half is forgotten, so what is long ago is
-/// remembered to within a small part of its age.
-const EPOCHS_MAX: usize = 4096;
+/// Epochs that are remembered before some are forgotten.
+const EPOCHS_MAX: usize = 2048;
+
+/// What is long ago is remembered to within such a part of its age: a thousand and some epochs do for centuries.
+const PART: u64 = 32;
 
 /// Remembers when the database came to its epochs. The ticker tells, so no transaction pays for it.
 pub(crate) struct SnapshotAges(Mutex<VecDeque<(u64, Instant)>>);
@@ -25,11 +27,7 @@ impl SnapshotAges {
             return;
         }
         if begun.len() == EPOCHS_MAX {
-            let mut at = 0;
-            begun.retain(|_| {
-                at += 1;
-                at > EPOCHS_MAX / 2 || at % 2 == 1
-            });
+            thin(&mut begun);
         }
         begun.push_back((epoch, Instant::now()));
     }
@@ -43,6 +41,22 @@ impl SnapshotAges {
         let at = begun.partition_point(|&(epoch, _)| epoch < oldest);
         Some(begun.get(at).map_or(Duration::ZERO, |(_, when)| when.elapsed()))
     }
+}
+
+/// Forgets, from the newest on, each epoch whose neighbours are near enough to each other.
+fn thin(begun: &mut VecDeque<(u64, Instant)>) {
+    let newest = begun.back().map_or(0, |last| last.0);
+    let mut kept: VecDeque<(u64, Instant)> = VecDeque::with_capacity(EPOCHS_MAX);
+    for at in (0..begun.len()).rev() {
+        let older = at.checked_sub(1).map(|older| begun[older].0);
+        let neighbours = older.zip(kept.front().map(|newer| newer.0));
+        let is_spared =
+            neighbours.is_some_and(|(older, newer)| newer - older <= (newest - newer) / PART);
+        if !is_spared {
+            kept.push_front(begun[at]);
+        }
+    }
+    *begun = kept;
 }
 
 #[cfg(test)]
@@ -62,7 +76,7 @@ mod tests {
         assert_eq!(begun.back().map(|it| it.0), Some(999_999));
         for (one, next) in begun.iter().zip(begun.iter().skip(1)) {
             let age = 1_000_000 - one.0;
-            assert!(next.0 - one.0 <= 1 + age / 500, "{} and {}", one.0, next.0);
+            assert!(next.0 - one.0 <= 1 + age / PART, "{} and {}", one.0, next.0);
         }
     }
 }
