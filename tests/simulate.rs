@@ -325,7 +325,7 @@ fn transactions_in_flight_on_one_core_meet() {
 fn a_campaign_passes() {
     let result = result("campaign --seeds 0..8 --scheme silo --quiet");
     assert_eq!(result["failed"], Value::Null);
-    assert_eq!(result["runs"], 8 * 10);
+    assert_eq!(result["runs"], 8 * 12);
     assert!(result["transactions"].as_u64() > Some(1000));
 }
 
