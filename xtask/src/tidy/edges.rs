@@ -113,7 +113,8 @@ const ROOMS: &[(&str, &[&str])] = &[
 const RIGS: &[&str] = &["chiliad-api", "chiliad-loom", "chiliad-simulator", "chiliad-checker"];
 
 /// What the tests of one room use besides: it is below these.
-const TESTED_WITH: &[(&str, &[&str])] = &[("chiliad-sql", &["chiliad-engine", "chiliad-machine"])];
+const TESTED_WITH: &[(&str, &[&str])] =
+    &[("chiliad-engine", &["chiliad-simulated"]), ("chiliad-sql", &["chiliad-engine"])];
 
 /// The foreign crates of the rooms where each needs a reason: no ready-made locks, epochs, pools.
 const FOREIGN: &[(&str, &[&str])] = &[
