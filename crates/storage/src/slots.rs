@@ -24,6 +24,7 @@ pub const WORKERS_MAX: usize = 65_536;
 
 /// Slots of the first segment, and of the second.
 const FIRST_SLOTS: usize = 64;
+
 /// One worker's words. Zero means "not in it" for the first five.
 #[repr(C, align(64))]
 pub struct Slot<M: Machine> {
@@ -43,19 +44,6 @@ pub struct Slot<M: Machine> {
 
 /// Segments that hold [`WORKERS_MAX`].
 const SEGMENTS_MAX: usize = (WORKERS_MAX / FIRST_SLOTS).ilog2() as usize + 1;
-
-/// The segment of a slot, and the slot's place in it.
-fn place_of(slot: usize) -> (usize, usize) {
-    match (slot / FIRST_SLOTS).checked_ilog2() {
-        None => (0, slot),
-        Some(doublings) => (doublings as usize + 1, slot - (FIRST_SLOTS << doublings)),
-    }
-}
-
-/// Slots of a segment.
-fn slots_of(segment: usize) -> usize {
-    FIRST_SLOTS << segment.saturating_sub(1)
-}
 
 impl<M: Machine> Slot<M> {
     fn new() -> Self {
@@ -85,6 +73,26 @@ struct Registry<M: Machine> {
 }
 
 impl<M: Machine> Slots<M> {
+    /// [`FIRST_SLOTS`], but few on a machine that keeps a history of every word, whose chunks are small: a model goes through
+    /// all words of the first segment whenever it fences.
+    const FIRST: usize =
+        if M::CHUNK_BYTES / 256 < FIRST_SLOTS { M::CHUNK_BYTES / 256 } else { FIRST_SLOTS };
+    /// Slots of all segments: [`WORKERS_MAX`], but where the first is small.
+    const MAX: usize = Self::FIRST << (SEGMENTS_MAX - 1);
+
+    /// The segment of a slot, and the slot's place in it.
+    fn place_of(slot: usize) -> (usize, usize) {
+        match (slot / Self::FIRST).checked_ilog2() {
+            None => (0, slot),
+            Some(doublings) => (doublings as usize + 1, slot - (Self::FIRST << doublings)),
+        }
+    }
+
+    /// Slots of a segment.
+    fn slots_of(segment: usize) -> usize {
+        Self::FIRST << segment.saturating_sub(1)
+    }
+
     /// No slot in use.
     #[must_use]
     pub fn new() -> Self {
@@ -102,12 +110,12 @@ impl<M: Machine> Slots<M> {
             return Some(slot);
         }
         let next = usize::try_from(self.high.load(Ordering::Relaxed)).expect("few slots");
-        if next == WORKERS_MAX {
+        if next == Self::MAX {
             return None;
         }
-        let (segment, place) = place_of(next);
+        let (segment, place) = Self::place_of(next);
         if place == 0 {
-            let slots = Array::new(slots_of(segment), Slot::new);
+            let slots = Array::new(Self::slots_of(segment), Slot::new);
             debug_assert!(registry.owned.len() == segment, "segments come in order");
             // Release pairs with the acquire in `get`: the slots are constructed.
             self.segments[segment].store(Tagged::new(slots.first(), 0), Ordering::Release);
@@ -122,7 +130,7 @@ impl<M: Machine> Slots<M> {
     pub fn release(&self, slot: u32) {
         let mut registry = self.registry.lock();
         debug_assert!(!registry.free.contains(&slot), "a slot is released once");
-        debug_assert!(place_of(slot as usize).0 < registry.owned.len(), "it was acquired");
+        debug_assert!(Self::place_of(slot as usize).0 < registry.owned.len(), "it was acquired");
         registry.free.push(slot);
     }
 
@@ -131,7 +139,7 @@ impl<M: Machine> Slots<M> {
     /// # Panics
     /// When it never did.
     pub fn get(&self, slot: u32) -> &Slot<M> {
-        let (segment, place) = place_of(slot as usize);
+        let (segment, place) = Self::place_of(slot as usize);
         // Acquire pairs with the release in `acquire`: the slots are constructed.
         let first = self.segments[segment].load(Ordering::Acquire);
         assert!(!first.is_null(), "a slot that was never acquired");
@@ -156,16 +164,24 @@ impl<M: Machine> Default for Slots<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use chiliad_loom::Loom;
+    use chiliad_machine::Native;
 
-    #[test]
-    fn each_slot_has_a_place_of_its_own() {
+    fn have_places<M: Machine>() {
         let mut next = (0, 0);
-        for slot in 0..WORKERS_MAX {
-            let (segment, place) = place_of(slot);
+        for slot in 0..Slots::<M>::MAX {
+            let (segment, place) = Slots::<M>::place_of(slot);
             assert_eq!((segment, place), next, "slot {slot}");
-            let last = place + 1 == slots_of(segment);
+            let last = place + 1 == Slots::<M>::slots_of(segment);
             next = if last { (segment + 1, 0) } else { (segment, place + 1) };
         }
         assert_eq!(next, (SEGMENTS_MAX, 0), "there is a link for each");
+    }
+
+    #[test]
+    fn each_slot_has_a_place_of_its_own() {
+        have_places::<Native>();
+        have_places::<Loom>();
+        assert_eq!(Slots::<Native>::MAX, WORKERS_MAX);
     }
 }

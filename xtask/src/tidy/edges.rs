@@ -114,7 +114,7 @@ const RIGS: &[&str] = &["chiliad-api", "chiliad-loom", "chiliad-simulator", "chi
 
 /// What the tests of one room use besides: it is below these.
 const TESTED_WITH: &[(&str, &[&str])] = &[
-    ("chiliad-sql", &["chiliad-engine", "chiliad-machine"]),
+    ("chiliad-sql", &["chiliad-engine"]),
     // Else its tests would compile every scheme for the simulator once more.
     ("chiliad-engine", &["chiliad-simulated"]),
 ];
