@@ -5,7 +5,9 @@ mod beside;
 mod control;
 mod copy_in;
 mod copy_out;
+mod copy_rows;
 mod cursor;
+mod cursors;
 mod dialog;
 mod environment;
 mod extended;
@@ -18,6 +20,7 @@ mod schema;
 mod settings;
 mod transaction;
 mod utility;
+mod waiting;
 
 pub(crate) use input::Input;
 pub(crate) use login::Origin;
