@@ -4,7 +4,7 @@
 //! the server's own, by the table's name. The application may change tables behind the server's back: whoever meets an
 //! unknown table, or a row of a schema that is newer, has the catalog read anew.
 
-use crate::change::{self, Changes, NOTES, is_reserved};
+use crate::change::{self, NOTES, is_reserved};
 use chiliad::raw::{Range, TableId, TableLayout, TableSpec, Transaction as _};
 use chiliad::{Database, Error, RunOptions, Sequence};
 use chiliad_sql::{CatalogView, SqlError, TableDetails, TableInput};
@@ -44,11 +44,11 @@ pub(crate) fn is_own(version: u64) -> bool {
 #[derive(Clone, Copy)]
 pub(crate) struct Tables<'a> {
     catalog: &'a Catalog,
-    own: Option<&'a Changes>,
+    own: Option<&'a Arc<CatalogView>>,
 }
 
 impl<'a> Tables<'a> {
-    pub fn new(catalog: &'a Catalog, own: Option<&'a Changes>) -> Self {
+    pub fn new(catalog: &'a Catalog, own: Option<&'a Arc<CatalogView>>) -> Self {
         Self { catalog, own }
     }
 
@@ -59,12 +59,12 @@ impl<'a> Tables<'a> {
 
     /// The number of their version.
     pub fn version(&self) -> u64 {
-        self.own.map_or_else(|| self.catalog.version(), |own| own.view().version())
+        self.own.map_or_else(|| self.catalog.version(), |own| own.version())
     }
 
     /// The tables.
     pub fn view(&self) -> Arc<CatalogView> {
-        self.own.map_or_else(|| self.catalog.view(), |own| Arc::clone(own.view()))
+        self.own.map_or_else(|| self.catalog.view(), Arc::clone)
     }
 
     /// Has those of all read anew.

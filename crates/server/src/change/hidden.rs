@@ -1,31 +1,12 @@
 //! Tables that no session sees yet but the one whose transaction has made them.
 
-use crate::auth::random;
+use super::names::hidden_name;
 use crate::shared::Shared;
 use chiliad::Sequence;
 use chiliad::raw::{TableId, TableSpec};
 use chiliad_sql::SqlError;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock};
-
-/// How the names of the server's own tables begin: no statement sees them.
-const RESERVED: &str = "chiliad sql ";
-
-/// Tells the hidden tables of this process from those that an earlier one has left.
-static PROCESS: LazyLock<String> =
-    LazyLock::new(|| format!("{RESERVED}hidden {:016x} ", u64::from_be_bytes(random())));
-static NAMES: AtomicU64 = AtomicU64::new(0);
-
-/// Whether a name is one of the server's own.
-pub(crate) fn is_reserved(name: &str) -> bool {
-    name.starts_with(RESERVED)
-}
-
-/// Whether a hidden table of this name has no owner: the process that made it has ended.
-pub(super) fn is_orphan(name: &str) -> bool {
-    let is_hidden = name.strip_prefix(RESERVED).is_some_and(|rest| rest.starts_with("hidden "));
-    is_hidden && !name.starts_with(&**PROCESS)
-}
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A table that is dropped with its last owner, unless it is shown before.
 pub(crate) struct Hidden {
@@ -60,8 +41,7 @@ pub(crate) fn build(server: &Arc<Shared>, builds: Vec<Build>) -> Result<Vec<Buil
 
 fn one(server: &Arc<Shared>, build: Build) -> Result<Built, SqlError> {
     let database = server.catalog.database();
-    // Relaxed: nothing but the number is meant.
-    let name = format!("{}{}", *PROCESS, NAMES.fetch_add(1, Ordering::Relaxed));
+    let name = hidden_name();
     let sequence = match build {
         Build::Table(spec) => {
             database.create_table_raw(TableSpec { name: name.clone(), ..spec })?;

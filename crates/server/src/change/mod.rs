@@ -7,7 +7,7 @@
 //!
 //! | to see | look into |
 //! | --- | --- |
-//! | tables that nobody sees yet | `hidden` |
+//! | tables that nobody sees yet | `hidden`, `names` |
 //! | what a statement's changes need, one after the other | `work` |
 //! | the tables as one transaction sees them | `changes` |
 //! | the commit | `commit` |
@@ -17,13 +17,15 @@
 mod changes;
 mod commit;
 mod hidden;
+mod names;
 mod online;
 mod order;
 mod work;
 
 pub(crate) use changes::Changes;
 pub(crate) use commit::commit;
-pub(crate) use hidden::{Built, build, is_reserved};
+pub(crate) use hidden::{Built, build};
+pub(crate) use names::is_reserved;
 pub(crate) use online::change_online;
 pub(crate) use order::{NOTES, finish};
 pub(crate) use work::{Work, works};

@@ -1,6 +1,6 @@
 //! What is to become of tables, and the note of it that a transaction commits with its rows.
 
-use super::hidden::{is_orphan, is_reserved};
+use super::names::{is_orphan, is_reserved};
 use chiliad::migration::TableChanges;
 use chiliad::raw::{Range, TableId, TableSpec, Transaction as _};
 use chiliad::{Database, Error};

@@ -1,6 +1,7 @@
 //! What the changes of a statement need, one after the other.
 
-use super::hidden::{Build, is_reserved};
+use super::hidden::Build;
+use super::names::is_reserved;
 use chiliad::raw::{TableId, TableSpec};
 use chiliad_sql::{CatalogView, SchemaChange, SqlError, Table, TableDetails};
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use super::dialog::{Committed, Dialog};
 use super::run::Ran;
-use super::schema::After;
 use super::transaction::{Limits, State};
+use super::waiting::After;
 use crate::plans::Plan;
 use crate::wire::{Severity, Writer};
 use chiliad_sql::{Modes, SqlError, TransactionControl};

@@ -1,61 +1,18 @@
 //! Cursors of SQL: DECLARE runs the query and keeps its rows, FETCH returns the next ones. So a cursor shows what its query
 //! would have shown when it was declared, whatever its transaction writes afterwards.
 
+use super::cursors::{Rows, no_cursor};
 use super::dialog::Dialog;
 use super::run::Formats;
 use super::transaction::State;
 use crate::plans::Plan;
 use crate::wire::Writer;
 use chiliad_sql::{Cursor, Datum, Fetch, OwnedDatum, SqlError, execute};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Cursors of one session at most.
 const CURSORS_MAX: usize = 1024;
-
-/// The cursors of a session, by their names.
-#[derive(Default)]
-pub(super) struct Cursors(HashMap<String, Rows>);
-
-/// A cursor's rows that are left.
-struct Rows {
-    plan: Arc<Plan>,
-    rows: VecDeque<Vec<OwnedDatum>>,
-    bytes: usize,
-    binary: bool,
-    /// It outlives the transaction.
-    holds: bool,
-    /// The transaction that has declared it is not over.
-    is_new: bool,
-    /// How many savepoints had been set when it was declared.
-    made: u64,
-}
-
-impl Cursors {
-    /// The plan of a cursor's query.
-    ///
-    /// # Errors
-    /// 34000.
-    pub fn plan(&self, name: &str) -> Result<Arc<Plan>, SqlError> {
-        self.0.get(name).map(|it| Arc::clone(&it.plan)).ok_or_else(|| no_cursor(name))
-    }
-
-    /// Those that are to be held stay after a commit.
-    pub fn end_transaction(&mut self, committed: bool) {
-        self.0.retain(|_, it| it.holds && (committed || !it.is_new));
-        self.0.values_mut().for_each(|it| it.is_new = false);
-    }
-
-    /// Those declared since a savepoint go.
-    pub fn roll_back_to(&mut self, savepoint: u64) {
-        self.0.retain(|_, it| !it.is_new || it.made < savepoint);
-    }
-
-    /// Bytes of all rows.
-    fn bytes(&self) -> usize {
-        self.0.values().map(|it| it.bytes).sum()
-    }
-}
 
 impl Dialog {
     /// DECLARE: runs the query, and keeps its rows.
@@ -144,8 +101,4 @@ fn length(datum: &OwnedDatum) -> usize {
         Datum::Bytes(bytes) => bytes.len(),
         _ => 0,
     }
-}
-
-fn no_cursor(name: &str) -> SqlError {
-    SqlError::new("34000", format!("cursor \"{name}\" does not exist"))
 }

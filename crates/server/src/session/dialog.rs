@@ -1,14 +1,14 @@
 //! A session after its login: what it remembers between messages, and what each message does.
 
 use super::copy_in::CopyIn;
-use super::cursor::Cursors;
+use super::cursors::Cursors;
 use super::extended::{Portal, Prepared};
 use super::names::Names;
 use super::output::{Mark, Output};
 use super::query::Query;
-use super::schema::{After, Waiting};
 use super::settings::Settings;
 use super::transaction::{State, Tx};
+use super::waiting::{After, Waiting};
 use crate::cancel::Place;
 use crate::shared::Shared;
 use crate::wire::{Message, Severity, Writer};

@@ -6,7 +6,9 @@ mod constant;
 mod control;
 mod copy_in;
 mod copy_out;
+mod copy_rows;
 mod cursor;
+mod cursors;
 mod dialog;
 mod environment;
 mod extended;
@@ -20,6 +22,7 @@ mod schema;
 mod settings;
 mod transaction;
 mod utility;
+mod waiting;
 
 pub(crate) use input::Input;
 pub(crate) use login::Origin;

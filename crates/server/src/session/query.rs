@@ -2,8 +2,8 @@
 
 use super::dialog::{Committed, Dialog, Step};
 use super::run::{Formats, Ran};
-use super::schema::After;
 use super::transaction::State;
+use super::waiting::After;
 use crate::plans::Plan;
 use crate::wire::Writer;
 use chiliad_sql::{SqlError, Statement, parse};

@@ -4,32 +4,13 @@
 use super::dialog::{Dialog, Step};
 use super::run::Ran;
 use super::transaction::{Changed, State};
+use super::waiting::{After, Waiting};
 use crate::change::{Built, Work, build, change_online, commit, works};
 use crate::jobs::{JobResult, NoJob};
 use crate::plans::Plan;
 use crate::wire::{Severity, Writer};
 use chiliad_sql::{Rewrite, SchemaChange, SqlError, schema_changes};
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// What a job is done for.
-pub(super) enum Waiting {
-    /// A change of tables that is its own transaction.
-    Online,
-    /// The tables that this work needs.
-    Build { tag: String, works: Vec<Work>, built: Arc<Mutex<Vec<Built>>> },
-    /// A commit.
-    Commit(After),
-}
-
-/// What is done after a commit.
-pub(super) enum After {
-    /// COMMIT is told, and another transaction begins if `chain`.
-    Statement { tag: String, chain: bool },
-    /// A string of statements is over.
-    Query,
-    /// A pipeline is over.
-    Sync,
-}
 
 impl Dialog {
     /// Makes the changes of a statement, or has them made.

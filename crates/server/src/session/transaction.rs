@@ -91,7 +91,7 @@ impl Tx {
 
     /// The tables as it sees them.
     pub fn tables<'a>(&'a self, catalog: &'a Catalog) -> Tables<'a> {
-        Tables::new(catalog, self.changes.as_deref())
+        Tables::new(catalog, self.changes.as_ref().map(|it| it.view()))
     }
 
     /// What it has changed of tables.

@@ -1,6 +1,6 @@
 //! SET, SHOW and other statements that no transaction runs, and CALL.
 
-use super::cursor::Cursors;
+use super::cursors::Cursors;
 use super::dialog::Dialog;
 use super::run::Formats;
 use crate::plans::Plan;
