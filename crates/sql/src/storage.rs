@@ -160,7 +160,7 @@ impl Table {
         for (column, datum) in self.columns.iter().zip(row) {
             let Place::Row(place) = column.place else { continue };
             let start = bytes.len();
-            cells[place] = encode_cell(column, datum, &mut bytes)?.then(|| (start, bytes.len()));
+            cells[place] = encode_cell(column, datum, &mut bytes)?.then_some((start, bytes.len()));
         }
         for (place, of) in &self.copies {
             let datum = row.get(*of).unwrap_or(&Datum::Null);

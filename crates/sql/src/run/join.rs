@@ -1,6 +1,6 @@
 //! The rows of all sources of a SELECT: for each row of the first one those of the second, and so on.
 
-use super::table::{handle_datum, handles, visit};
+use super::table::{Shown, handle_datum, handles, visit};
 use super::{Flow, all_hold, run_query, value_of};
 use crate::datum::{Datum, OwnedDatum, owned};
 use crate::error::{Result, SqlError};
@@ -73,7 +73,7 @@ fn shown(
     access: &Access,
     wanted: Option<usize>,
     cx: &Context<'_>,
-    each: &mut dyn FnMut(&[u8], &[u8]) -> Result<Flow>,
+    each: &mut Shown<'_>,
 ) -> Result<Flow> {
     match wanted {
         None if !access.for_update && access.is_range() => visit(access, cx, each),

@@ -162,12 +162,11 @@ pub(super) fn after(prefix: &[u8]) -> Bound<Vec<u8>> {
     prefix_end(prefix).map_or(Bound::Unbounded, Bound::Excluded)
 }
 
+/// Takes the key and the bytes of a row.
+pub(super) type Shown<'e> = dyn FnMut(&[u8], &[u8]) -> Result<Flow> + 'e;
+
 /// Calls `each` with the keys and bytes of all rows of a range, or of all rows, and keeps none of them.
-pub(super) fn visit(
-    access: &Access,
-    cx: &Context<'_>,
-    each: &mut dyn FnMut(&[u8], &[u8]) -> Result<Flow>,
-) -> Result<Flow> {
+pub(super) fn visit(access: &Access, cx: &Context<'_>, each: &mut Shown<'_>) -> Result<Flow> {
     let (index, (low, high)) = match &access.path {
         Path::Range(range) => match bounds(access, range, &[], cx)? {
             Some(bounds) => (range.index.map(|at| access.table.indexes[at].position), bounds),
