@@ -166,7 +166,7 @@ impl Table {
             let datum = row.get(*of).unwrap_or(&Datum::Null);
             let start = bytes.len();
             let is_there = encode_cell(&self.columns[*of], datum, &mut bytes)?;
-            cells[*place] = is_there.then(|| (start, bytes.len()));
+            cells[*place] = is_there.then_some((start, bytes.len()));
         }
         let cells = cells.iter().map(|cell| cell.map(|(start, end)| &bytes[start..end]));
         match self.storage.form {

@@ -105,7 +105,7 @@ fn cell_bytes(key: &[u8]) -> u64 {
     match bytes {
         _ if key.len() <= 8 => 0,
         ..=64 => bytes,
-        ..=512 => bytes.next_multiple_of(16),
+        65..=512 => bytes.next_multiple_of(16),
         _ => bytes.next_multiple_of((bytes - 1).next_power_of_two() / 8),
     }
 }

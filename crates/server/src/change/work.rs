@@ -60,9 +60,7 @@ pub(crate) fn works(changes: Vec<SchemaChange>, view: &CatalogView) -> Result<Ve
             }
             SchemaChange::AddIndex { table, index } => {
                 let copied = works.iter_mut().find_map(|work| match work {
-                    Work::Copy { from, spec, .. } if from.id == table => {
-                        Some(spec)
-                    }
+                    Work::Copy { from, spec, .. } if from.id == table => Some(spec),
                     _ => None,
                 });
                 if let Some(spec) = copied {
