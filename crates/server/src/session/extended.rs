@@ -109,7 +109,12 @@ impl Dialog {
                 (statement.plan.clone(), Formats::Text)
             }
             Target::Portal(name) => {
-                let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
+                let Some(portal) = self.portals.get(name) else {
+                    // A cursor that SQL has declared is a portal, too.
+                    let plan = self.cursors.plan(name).map_err(|_| no_portal(name))?;
+                    self.describe_rows(&plan, &Formats::Text);
+                    return Ok(());
+                };
                 (portal.plan.clone(), portal.formats.clone())
             }
         };

@@ -270,7 +270,10 @@ fn checked(name: &str, value: &str) -> Result<String, SqlError> {
         let message = format!("invalid value for parameter \"{name}\": \"{value}\"");
         Err(SqlError::invalid_parameter(message).with_hint(format!("Accepted: {accepted}.")))
     };
-    let small = value.trim().to_lowercase();
+    // Encodings have quotes where a driver means to write SQL.
+    let bare =
+        if name == "client_encoding" { value.trim().trim_matches('\'') } else { value.trim() };
+    let small = bare.to_lowercase();
     match known.rule {
         Rule::Fixed => {
             Err(SqlError::new("55P02", format!("parameter \"{name}\" cannot be changed")))

@@ -167,7 +167,10 @@ fn parts(text: &str) -> core::result::Result<Parts, Wrong> {
         return Ok(parts);
     }
     let clock = rest.find(|it: char| !matches!(it, '0'..='9' | ':' | '.')).unwrap_or(rest.len());
-    parts.time = Some(time(&rest[..clock])?);
+    // A date may have a zone without a time: drivers send one.
+    if clock > 0 || parts.date.is_none() {
+        parts.time = Some(time(&rest[..clock])?);
+    }
     let zone = rest[clock..].trim();
     parts.zone = match zone.to_ascii_lowercase().as_str() {
         "" => None,
