@@ -4,15 +4,8 @@ use chiliad_sql::SqlError;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How a job ended: the tag of its statement, and what the client is told besides.
-pub(crate) type JobResult = Result<(String, Vec<Notice>), SqlError>;
-
-/// Something that a client is told and that is no error.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Notice {
-    pub sqlstate: &'static str,
-    pub message: String,
-}
+/// How a job ended.
+pub(crate) type JobResult = Result<(), SqlError>;
 
 /// A piece of work; it returns the number of the session that waits for it.
 pub(crate) type Job = Box<dyn FnOnce() -> (u32, JobResult) + Send>;

@@ -16,14 +16,14 @@ pub(crate) struct Hidden {
     is_shown: AtomicBool,
 }
 
-/// What is to be made.
+/// A table or a sequence that [`build`] makes.
 pub(crate) enum Build {
     /// A table as this says, but for its name.
     Table(TableSpec),
     Sequence,
 }
 
-/// What was made.
+/// A table that [`build`] has made.
 pub(crate) struct Built {
     pub table: Arc<Hidden>,
     /// The positions of its indexes, in the order of their declarations.
@@ -76,7 +76,7 @@ impl Drop for Hidden {
         // It may wait for the disk, which a thread that serves must not.
         let started = server.jobs.start(false, move || {
             drop_table(&of_job, &its_name);
-            (0, Ok((String::new(), Vec::new())))
+            (0, Ok(()))
         });
         if started.is_err() {
             drop_table(&server, &name);

@@ -63,10 +63,10 @@ impl Dialog {
         let started = self.server.jobs.start_waiting(move || {
             let done = change_online(&server.catalog, changes);
             server.jobs.has_waited();
-            (id, done.map(|()| (tag, Vec::new())))
+            (id, done)
         });
         started.map_err(no_job)?;
-        self.waiting = Some(Waiting::Online);
+        self.waiting = Some(Waiting::Online { tag });
         Ok(Ran::Waits)
     }
 
@@ -96,11 +96,10 @@ impl Dialog {
     fn start(
         &self,
         of_open: bool,
-        job: impl FnOnce() -> Result<(), SqlError> + Send + 'static,
+        job: impl FnOnce() -> JobResult + Send + 'static,
     ) -> Result<(), SqlError> {
         let id = self.place.id;
-        let job = move || (id, job().map(|()| (String::new(), Vec::new())));
-        self.server.jobs.start(of_open, job).map_err(no_job)
+        self.server.jobs.start(of_open, move || (id, job())).map_err(no_job)
     }
 
     /// Makes the changes in the session's transaction, with what was built for them.
@@ -166,13 +165,13 @@ impl Dialog {
     pub fn job_done(&mut self, result: JobResult) -> Step {
         let done = match self.waiting.take() {
             None => return Step::Next,
-            Some(Waiting::Online) => result.map(|(tag, _)| tag),
-            Some(Waiting::Build { tag, works, built }) => result.and_then(|_| {
+            Some(Waiting::Online { tag }) => result.map(|()| tag),
+            Some(Waiting::Build { tag, works, built }) => result.and_then(|()| {
                 let built =
                     std::mem::take(&mut *built.lock().unwrap_or_else(PoisonError::into_inner));
                 self.make_changes(works, built).map(|()| tag)
             }),
-            Some(Waiting::Commit(after)) => return self.commit_done(result.map(|_| ()), after),
+            Some(Waiting::Commit(after)) => return self.commit_done(result, after),
         };
         let done = done.map(|tag| self.output.complete(&tag));
         self.statement_done(done)
@@ -235,7 +234,7 @@ fn no_job(why: NoJob) -> SqlError {
     }
 }
 
-/// What is made while transactions go on, if a statement asks for nothing else.
+/// Whether a change is made while transactions go on, if a statement asks for nothing else.
 fn goes_online(change: &SchemaChange) -> bool {
     matches!(change, SchemaChange::AddIndex { .. } | SchemaChange::Rewrite { .. })
 }

@@ -1,19 +1,19 @@
-//! What a session waits for that has a job done.
+//! The jobs that a session waits for, and how it goes on after each.
 
 use crate::change::{Built, Work};
 use std::sync::{Arc, Mutex};
 
-/// What a job is done for.
+/// The statement or the commit that a job is done for.
 pub(super) enum Waiting {
     /// A change of tables that is its own transaction.
-    Online,
+    Online { tag: String },
     /// The tables that this work needs.
     Build { tag: String, works: Vec<Work>, built: Arc<Mutex<Vec<Built>>> },
     /// A commit.
     Commit(After),
 }
 
-/// What is done after a commit.
+/// How the session goes on after a commit.
 pub(super) enum After {
     /// COMMIT is told, and another transaction begins if `chain`.
     Statement { tag: String, chain: bool },
