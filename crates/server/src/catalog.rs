@@ -213,12 +213,6 @@ impl Catalog {
         })
     }
 
-    /// Writes what SQL says of a table.
-    pub(crate) fn set_details(&self, table: &str, details: &TableDetails) -> Result<(), Error> {
-        let text = details.to_text();
-        self.database.run(|tx| tx.raw().put(self.details, table.as_bytes(), text.as_bytes()))
-    }
-
     /// The next number of a sequence.
     ///
     /// # Errors

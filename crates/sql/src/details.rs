@@ -89,9 +89,13 @@ impl TableDetails {
 
 /// Fields with tabs between.
 fn line<const N: usize>(fields: [String; N]) -> String {
-    let escaped =
-        fields.map(|field| field.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n"));
-    escaped.join("\t") + "\n"
+    fields.map(|field| escape(&field)).join("\t") + "\n"
+}
+
+/// A text as a field of a line: without tabs and line breaks of its own.
+#[must_use]
+pub fn escape(field: &str) -> String {
+    field.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n")
 }
 
 fn column(fields: Vec<String>) -> Option<ColumnDetails> {
@@ -106,7 +110,9 @@ fn column(fields: Vec<String>) -> Option<ColumnDetails> {
     })
 }
 
-fn unescape(field: &str) -> String {
+/// The reverse of [`escape`].
+#[must_use]
+pub fn unescape(field: &str) -> String {
     let mut text = String::with_capacity(field.len());
     let mut letters = field.chars();
     while let Some(letter) = letters.next() {

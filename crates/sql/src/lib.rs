@@ -45,7 +45,7 @@ mod utility;
 pub use catalog::{CatalogView, Column, HIDDEN_KEY, Index, Place, Table, TableInput};
 pub use datum::{Datum, OwnedDatum};
 pub use ddl::{Rewrite, schema_changes};
-pub use details::{Check, ColumnDetails, TableDetails};
+pub use details::{Check, ColumnDetails, TableDetails, escape, unescape};
 pub use environment::{Environment, Moment};
 pub use error::{Result, SqlError};
 pub use execute::{Done, RowSink, call_arguments, execute};

@@ -9,7 +9,7 @@ use chiliad_sql::{CatalogView, SqlError, TableDetails, TableInput};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a transaction has changed, and the tables as they are for it. A clone is what a savepoint keeps.
+/// The changes of tables that a transaction has made, and the tables as it sees them. A savepoint keeps a clone.
 #[derive(Clone)]
 pub(crate) struct Changes {
     /// The tables of all, when it made the first change.
@@ -165,7 +165,7 @@ impl Changes {
         !self.gone.is_empty() || self.indexes_gone.iter().any(|(id, _)| self.made(*id).is_none())
     }
 
-    /// What is to become of tables when the transaction commits.
+    /// The orders for tables that its commit gives.
     pub fn orders(&self) -> Vec<Order> {
         let indexes = self.indexes_gone.iter();
         let indexes = indexes.map(|(id, index)| Order::DropIndex(*id, index.clone()));

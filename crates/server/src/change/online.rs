@@ -1,21 +1,18 @@
 //! Changes of tables that are made while transactions go on, by a statement on its own: an index is added, or rows are
 //! written anew under a key.
 
+use super::order::{Order, of_number, say};
 use crate::catalog::Catalog;
+use chiliad::Error;
 use chiliad::migration::TableChanges;
-use chiliad::raw::{TableId, TableSpec};
-use chiliad::{Database, Error};
-use chiliad_sql::{Rewrite, SchemaChange, SqlError, TableDetails};
-
-/// What SQL says of tables, as it is after the changes, by their names.
-type Said = Vec<(String, TableDetails)>;
+use chiliad_sql::{Rewrite, SchemaChange, SqlError};
 
 /// Makes the changes of one statement, all at once or none of them. They wait for all transactions that have begun before.
 ///
 /// # Errors
 /// Those of the database.
 pub(crate) fn change_online(catalog: &Catalog, changes: Vec<SchemaChange>) -> Result<(), SqlError> {
-    let mut said = Said::new();
+    let mut said = Vec::new();
     let replaces = changes.iter().any(|it| matches!(it, SchemaChange::Rewrite { .. }));
     let mut failed = None;
     let made = catalog.database().change_tables(|tables| {
@@ -29,9 +26,7 @@ pub(crate) fn change_online(catalog: &Catalog, changes: Vec<SchemaChange>) -> Re
         (Err(_), Some(error)) => return Err(error),
         (made, _) => made?,
     }
-    for (name, details) in said {
-        catalog.set_details(&name, &details)?;
-    }
+    say(catalog.database(), catalog.details_table(), &said)?;
     catalog.renew()?;
     if replaces {
         catalog.have_replaced();
@@ -43,11 +38,16 @@ fn one(
     catalog: &Catalog,
     tables: &mut TableChanges<'_>,
     change: SchemaChange,
-    said: &mut Said,
+    said: &mut Vec<Order>,
 ) -> Result<(), SqlError> {
     match change {
         SchemaChange::AddIndex { table, index } => {
-            tables.add_index_raw(&name_of(catalog.database(), table)?, index)?;
+            let missing = || {
+                let message = format!("relation with OID {} does not exist", table.0);
+                SqlError::undefined_table(message)
+            };
+            let spec = of_number(catalog.database(), table).ok_or_else(missing)?;
+            tables.add_index_raw(&spec.name, index)?;
         }
         SchemaChange::Rewrite { table, spec, details } => {
             let before = catalog.view();
@@ -56,7 +56,7 @@ fn one(
             let rewrite = Rewrite::new(before, spec.clone(), details.clone());
             let name = before.name.clone();
             tables.rewrite_raw(&name, spec, |key, row| rewrite.row(key, row))?;
-            said.push((name, details));
+            said.push(Order::Say(name, Some(details.to_text())));
         }
         SchemaChange::DropSequence { name } => {
             tables.drop_table(&name)?;
@@ -68,13 +68,4 @@ fn one(
         }
     }
     Ok(())
-}
-
-/// The name of a table, by its number.
-fn name_of(database: &Database, table: TableId) -> Result<String, SqlError> {
-    let is_it = |spec: &TableSpec| database.table_raw(&spec.name).is_ok_and(|(id, _)| id == table);
-    let found = database.tables().into_iter().find(is_it);
-    let message =
-        || SqlError::undefined_table(format!("relation with OID {} does not exist", table.0));
-    found.map(|spec| spec.name).ok_or_else(message)
 }

@@ -1,14 +1,15 @@
-//! What is to become of tables, and the note of it that a transaction commits with its rows.
+//! The orders for tables that a commit gives, and the note of them that the transaction commits with its rows.
 
 use super::names::{is_orphan, is_reserved};
 use chiliad::migration::TableChanges;
 use chiliad::raw::{Range, TableId, TableSpec, Transaction as _};
 use chiliad::{Database, Error};
+use chiliad_sql::{escape, unescape};
 
 /// The table of the notes of commits that have not come into force, by numbers. No statement sees it.
 pub(crate) const NOTES: &str = "chiliad sql changes";
 
-/// What is to become of a table.
+/// An order for a table, carried out once its transaction is committed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
     Drop(TableId),
@@ -24,27 +25,27 @@ impl Order {
     pub fn to_text(&self) -> String {
         match self {
             Self::Drop(id) => format!("drop {}", id.0),
-            Self::Show(id, name) => format!("show {} {}", id.0, escaped(name)),
-            Self::DropIndex(id, name) => format!("index {} {}", id.0, escaped(name)),
-            Self::Say(name, None) => format!("unsay {}", escaped(name)),
-            Self::Say(name, Some(text)) => format!("say {}\t{}", escaped(name), escaped(text)),
+            Self::Show(id, name) => format!("show {} {}", id.0, escape(name)),
+            Self::DropIndex(id, name) => format!("index {} {}", id.0, escape(name)),
+            Self::Say(name, None) => format!("unsay {}", escape(name)),
+            Self::Say(name, Some(text)) => format!("say {}\t{}", escape(name), escape(text)),
         }
     }
 
     /// The reverse of [`Order::to_text`]; `None` for another text.
     pub fn parse(line: &str) -> Option<Self> {
         if let Some(name) = line.strip_prefix("unsay ") {
-            return Some(Self::Say(plain(name), None));
+            return Some(Self::Say(unescape(name), None));
         }
         if let Some((name, text)) = line.strip_prefix("say ").and_then(|it| it.split_once('\t')) {
-            return Some(Self::Say(plain(name), Some(plain(text))));
+            return Some(Self::Say(unescape(name), Some(unescape(text))));
         }
         let mut words = line.splitn(3, ' ');
         let (word, id) = (words.next()?, TableId(words.next()?.parse().ok()?));
         match (word, words.next()) {
             ("drop", None) => Some(Self::Drop(id)),
-            ("show", Some(name)) => Some(Self::Show(id, plain(name))),
-            ("index", Some(name)) => Some(Self::DropIndex(id, plain(name))),
+            ("show", Some(name)) => Some(Self::Show(id, unescape(name))),
+            ("index", Some(name)) => Some(Self::DropIndex(id, unescape(name))),
             _ => None,
         }
     }
@@ -91,29 +92,8 @@ pub(super) fn say(database: &Database, details: TableId, orders: &[Order]) -> Re
     })
 }
 
-/// A line and its fields have no breaks and no tabs of their own.
-fn escaped(name: &str) -> String {
-    name.replace('\\', "\\\\").replace('\n', "\\n").replace('\t', "\\t")
-}
-
-fn plain(text: &str) -> String {
-    let mut name = String::with_capacity(text.len());
-    let mut letters = text.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\\' => name.push(match letters.next() {
-                Some('n') => '\n',
-                Some('t') => '\t',
-                _ => '\\',
-            }),
-            letter => name.push(letter),
-        }
-    }
-    name
-}
-
 /// The declaration of the table of a number.
-fn of_number(database: &Database, id: TableId) -> Option<TableSpec> {
+pub(super) fn of_number(database: &Database, id: TableId) -> Option<TableSpec> {
     let specs = database.tables().into_iter();
     let mut known = specs.filter(|spec| database.table_raw(&spec.name).is_ok_and(|it| it.0 == id));
     known.next()

@@ -1,4 +1,4 @@
-//! What the changes of a statement need, one after the other.
+//! The pieces of work that the changes of a statement take, one after the other.
 
 use super::hidden::Build;
 use super::names::is_reserved;
@@ -23,7 +23,7 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    /// What is to be made for it first.
+    /// The table or sequence that has to be made for it first.
     pub fn build(&self) -> Option<Build> {
         match self {
             Self::Sequence(_) => Some(Build::Sequence),
