@@ -41,7 +41,7 @@ impl Dialog {
             execute(&plan.prepared, values, tx.raw(), environment, &mut |row: &[Datum<'_>]| {
                 let row: Vec<OwnedDatum> =
                     row.iter().map(|it| it.borrowed().into_owned()).collect();
-                bytes += row.iter().map(|it| size_of::<OwnedDatum>() + length(it)).sum::<usize>();
+                bytes += bytes_of(&row);
                 rows.push_back(row);
                 super::run::check_result(bytes, most)
             })
@@ -69,8 +69,7 @@ impl Dialog {
         let count = most.min(cursor.rows.len());
         let columns = of_cursor.prepared.columns();
         for row in cursor.rows.drain(..count) {
-            cursor.bytes -=
-                row.iter().map(|it| size_of::<OwnedDatum>() + length(it)).sum::<usize>();
+            cursor.bytes -= bytes_of(&row);
             if !fetch.moves {
                 let values = row.iter().zip(columns).enumerate();
                 output.data_row(
@@ -94,11 +93,12 @@ impl Dialog {
     }
 }
 
-/// Bytes of a value beyond its own.
-fn length(datum: &OwnedDatum) -> usize {
-    match datum {
+/// Bytes of a row that is kept.
+fn bytes_of(row: &[OwnedDatum]) -> usize {
+    let beyond = |datum: &OwnedDatum| match datum {
         Datum::Text(text) => text.len(),
         Datum::Bytes(bytes) => bytes.len(),
         _ => 0,
-    }
+    };
+    row.iter().map(|it| size_of::<OwnedDatum>() + beyond(it)).sum()
 }
