@@ -204,12 +204,13 @@ impl std::error::Error for SqlError {
 impl From<Error> for SqlError {
     #[cold]
     fn from(error: Error) -> Self {
-        Self { cause: Some(Box::new(error.clone())), ..translated(error) }
+        let told = translated(&error);
+        Self { cause: Some(Box::new(error)), ..told }
     }
 }
 
 /// The error of a transaction in the words of SQL.
-fn translated(error: Error) -> SqlError {
+fn translated(error: &Error) -> SqlError {
     use SqlError as S;
     let text = error.to_string();
     match error {

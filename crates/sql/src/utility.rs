@@ -194,14 +194,7 @@ impl Words<'_> {
             self.expect("hold")?;
         }
         self.expect("for")?;
-        let mut parser = parser(self.tokens[self.at..].to_vec());
-        let query = parser.parse_query().map_err(|it| syntax_error(&it))?;
-        let next = parser.peek_token();
-        if next.token != Token::EOF {
-            let message = format!("syntax error at or near \"{}\"", next.token);
-            let error = SqlError::syntax_error(message);
-            return Err(Unexpected { error: Box::new(error), location: Some(next.span.start) });
-        }
+        let query = query_of(self.tokens[self.at..].to_vec())?;
         self.rest();
         Ok(Utility::Declare(cursor, Box::new(ast::Statement::Query(query))))
     }
@@ -541,17 +534,21 @@ impl Words<'_> {
             }
             self.at += 1;
         }
-        let tokens = self.tokens[start..self.at - 1].to_vec();
-        let mut parser = parser(tokens);
-        let query = parser.parse_query().map_err(|it| syntax_error(&it))?;
-        let next = parser.peek_token();
-        if next.token != Token::EOF {
-            let message = format!("syntax error at or near \"{}\"", next.token);
-            let error = SqlError::syntax_error(message);
-            return Err(Unexpected { error: Box::new(error), location: Some(next.span.start) });
-        }
-        Ok(query)
+        query_of(self.tokens[start..self.at - 1].to_vec())
     }
+}
+
+/// The query that all of these tokens are.
+fn query_of(tokens: Vec<TokenWithSpan>) -> Result<Box<ast::Query>, Unexpected> {
+    let mut parser = parser(tokens);
+    let query = parser.parse_query().map_err(|it| syntax_error(&it))?;
+    let next = parser.peek_token();
+    if next.token != Token::EOF {
+        let message = format!("syntax error at or near \"{}\"", next.token);
+        let error = SqlError::syntax_error(message);
+        return Err(Unexpected { error: Box::new(error), location: Some(next.span.start) });
+    }
+    Ok(query)
 }
 
 fn empty_span() -> sqlparser::tokenizer::Span {
