@@ -1,7 +1,7 @@
 //! Texts of statements as plans, which all clients share.
 
 use super::tables::Tables;
-use chiliad_api::{TableId, TableSpec};
+use chiliad_api::{Error, TableId, TableSpec};
 use chiliad_sql::{CatalogView, Prepared, Result, SqlError, Table, parse, prepare};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -49,7 +49,7 @@ impl Program {
     pub fn new(tables: &str, texts: Vec<String>) -> core::result::Result<Self, String> {
         let tables = Tables::new(tables).map_err(|error| error.to_string())?;
         let program = Self { texts, made: Mutex::default(), tables };
-        program.plans(&program.tables.first_numbers())?;
+        program.prepared_for(&program.tables.first_numbers())?;
         Ok(program)
     }
 
@@ -61,8 +61,12 @@ impl Program {
     /// The plans for tables of these numbers.
     ///
     /// # Errors
-    /// As for [`Self::new`].
-    pub fn plans(&self, numbers: &[TableId]) -> core::result::Result<Arc<Plans>, String> {
+    /// [`Error::InvalidOption`] with the line of [`Self::new`].
+    pub fn plans(&self, numbers: &[TableId]) -> chiliad_api::Result<Arc<Plans>> {
+        self.prepared_for(numbers).map_err(Error::InvalidOption)
+    }
+
+    fn prepared_for(&self, numbers: &[TableId]) -> core::result::Result<Arc<Plans>, String> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(plans) = made.iter().find(|it| it.numbers == numbers) {
             return Ok(Arc::clone(plans));

@@ -107,15 +107,20 @@ impl Default for TpccOptions {
     }
 }
 
+/// Rows at first, and the bytes of a customer's C_DATA.
+pub(super) struct Amounts {
+    pub stock: u64,
+    /// As many have an order, and a payment.
+    pub customers: u64,
+    pub data: u64,
+    pub lines: u64,
+}
+
 impl TpccOptions {
     /// About what the rows take; of each value only `kept` bytes exist, where that is said.
     #[must_use]
     pub fn memory(&self, kept: Option<usize>) -> Estimate {
-        let (sizes, warehouses) = (self.sizes(), u64::from(self.warehouses));
-        let stock = warehouses * u64::from(sizes.items);
-        let customers = warehouses * u64::from(sizes.districts) * u64::from(sizes.customers);
-        let data = u64::from(u32::midpoint(sizes.data.0, sizes.data.1));
-        let lines = customers * u64::from(u32::midpoint(sizes.lines.0, sizes.lines.1));
+        let Amounts { stock, customers, data, lines } = self.amounts();
         Tables::new(kept)
             .rows(stock, 290)
             .rows(customers, 250)
@@ -126,6 +131,18 @@ impl TpccOptions {
             .secondary(customers)
             .rows(lines, 40)
             .estimate("--warehouses")
+    }
+
+    /// About how many rows there are at first.
+    pub(super) fn amounts(&self) -> Amounts {
+        let (sizes, warehouses) = (self.sizes(), u64::from(self.warehouses));
+        let customers = warehouses * u64::from(sizes.districts) * u64::from(sizes.customers);
+        Amounts {
+            stock: warehouses * u64::from(sizes.items),
+            customers,
+            data: u64::from(u32::midpoint(sizes.data.0, sizes.data.1)),
+            lines: customers * u64::from(u32::midpoint(sizes.lines.0, sizes.lines.1)),
+        }
     }
 
     /// Two small warehouses that often sell each other's items.

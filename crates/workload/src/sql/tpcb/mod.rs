@@ -21,7 +21,6 @@ use crate::{AnyClient, AnyWorkload, ClientId, Condition, InsertRow, RunReadOnly,
 use chiliad_api::{Error, Result, TableId, TableSpec, Transaction};
 use chiliad_sql::Datum;
 use statements::Statement;
-use std::sync::Arc;
 
 const KINDS: [&str; 4] = ["payment", "audit", "move", "interest"];
 const PAYMENT: usize = 0;
@@ -55,10 +54,6 @@ impl TpcbSql {
         };
         let texts = statements::TEXTS.iter().map(|&text| text.to_owned()).collect();
         Ok(Self { program: Program::new(&tables, texts)?, options })
-    }
-
-    fn plans(&self, tables: &[TableId]) -> Result<Arc<Plans>> {
-        self.program.plans(tables).map_err(Error::InvalidOption)
     }
 
     /// Parts of the accounts of all branches; the branches themselves are the first part.
@@ -110,7 +105,7 @@ impl AnyWorkload for TpcbSql {
         _seed: u64,
         insert: &mut InsertRow<'_>,
     ) -> Result<()> {
-        let plans = self.plans(tables)?;
+        let plans = self.program.plans(tables)?;
         let Some(part) = part.checked_sub(1) else {
             return self.load_branches(&plans, tables, insert);
         };
@@ -129,7 +124,7 @@ impl AnyWorkload for TpcbSql {
         tables: &[TableId],
         client_id: ClientId,
     ) -> Box<dyn AnyClient + 'w> {
-        let plans = self.plans(tables).unwrap_or_else(|wrong| panic!("{wrong}"));
+        let plans = self.program.plans(tables).unwrap_or_else(|wrong| panic!("{wrong}"));
         Box::new(Client {
             options: &self.options,
             connection: Connection::new(plans),
@@ -149,7 +144,7 @@ impl AnyWorkload for TpcbSql {
         tables: &[TableId],
         run: &mut RunReadOnly<'_>,
     ) -> Result<Vec<Condition>> {
-        conditions::check(&self.options, &Connection::new(self.plans(tables)?), run)
+        conditions::check(&self.options, &Connection::new(self.program.plans(tables)?), run)
     }
 }
 

@@ -14,6 +14,7 @@ mod statements;
 mod stock_level;
 mod values;
 
+use super::options::Amounts;
 use super::rules::Rules;
 use super::terminal::Terminal;
 use super::{
@@ -22,10 +23,9 @@ use super::{
 };
 use crate::memory::{Estimate, Tables};
 use crate::sql::connection::Connection;
-use crate::sql::plans::{Plans, Program};
+use crate::sql::plans::Program;
 use crate::{AnyClient, AnyWorkload, ClientId, Condition, InsertRow, RunReadOnly, Shape};
-use chiliad_api::{Error, Result, TableId, TableSpec, Transaction};
-use std::sync::Arc;
+use chiliad_api::{Result, TableId, TableSpec, Transaction};
 
 /// The workload.
 #[derive(Debug)]
@@ -48,21 +48,13 @@ impl TpccSql {
         let (rules, shares) = (Rules::new(&options), super::sums(&options));
         Ok(Self { options, rules, shares, program })
     }
-
-    fn plans(&self, tables: &[TableId]) -> Result<Arc<Plans>> {
-        self.program.plans(tables).map_err(Error::InvalidOption)
-    }
 }
 
 impl TpccOptions {
     /// About what the rows take in SQL; of each value only `kept` bytes exist, where that is said.
     #[must_use]
     pub fn memory_in_sql(&self, kept: Option<usize>) -> Estimate {
-        let (sizes, warehouses) = (self.sizes(), u64::from(self.warehouses));
-        let stock = warehouses * u64::from(sizes.items);
-        let customers = warehouses * u64::from(sizes.districts) * u64::from(sizes.customers);
-        let data = u64::from(u32::midpoint(sizes.data.0, sizes.data.1));
-        let lines = customers * u64::from(u32::midpoint(sizes.lines.0, sizes.lines.1));
+        let Amounts { stock, customers, data, lines } = self.amounts();
         Tables::new(kept)
             .rows(stock, 380)
             .rows(customers, 360 + data)
@@ -104,7 +96,7 @@ impl AnyWorkload for TpccSql {
         seed: u64,
         insert: &mut InsertRow<'_>,
     ) -> Result<()> {
-        load::part(&self.rules, &*self.plans(tables)?, tables, part, seed, insert)
+        load::part(&self.rules, &*self.program.plans(tables)?, tables, part, seed, insert)
     }
 
     fn any_client<'w>(
@@ -113,7 +105,7 @@ impl AnyWorkload for TpccSql {
         client_id: ClientId,
     ) -> Box<dyn AnyClient + 'w> {
         // The texts have been prepared before, for the numbers of another database at least.
-        let plans = self.plans(tables).unwrap_or_else(|wrong| panic!("{wrong}"));
+        let plans = self.program.plans(tables).unwrap_or_else(|wrong| panic!("{wrong}"));
         Box::new(Client {
             workload: self,
             connection: Connection::new(plans),
@@ -134,7 +126,7 @@ impl AnyWorkload for TpccSql {
         tables: &[TableId],
         run: &mut RunReadOnly<'_>,
     ) -> Result<Vec<Condition>> {
-        let connection = Connection::new(self.plans(tables)?);
+        let connection = Connection::new(self.program.plans(tables)?);
         let rows = conditions::Queried { rules: &self.rules, connection };
         consistency::check(&self.rules, &rows, run)
     }
