@@ -3,7 +3,7 @@
 mod common;
 
 use chiliad::Database;
-use common::{connect, run_for, serve, state};
+use common::{connect, refusal, run_for, serve};
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 /// The values of a result's rows as text, with `|` between columns.
@@ -17,10 +17,6 @@ async fn rows(client: &Client, sql: &str) -> Vec<String> {
         _ => None,
     };
     messages.iter().filter_map(line).collect()
-}
-
-async fn refusal(client: &Client, sql: &str) -> String {
-    state(&client.batch_execute(sql).await.expect_err(sql))
 }
 
 #[test]

@@ -4,7 +4,7 @@
 mod common;
 
 use chiliad::{Database, Durability, Options, Scheme};
-use common::{child, connect, run_for, serve, state};
+use common::{child, connect, refusal, run_for, serve};
 use std::time::Duration;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
@@ -20,10 +20,6 @@ async fn column(client: &Client, sql: &str) -> Result<Vec<String>, tokio_postgre
 
 async fn one(client: &Client, sql: &str) -> String {
     column(client, sql).await.expect(sql).concat()
-}
-
-async fn refusal(client: &Client, sql: &str) -> String {
-    state(&client.batch_execute(sql).await.expect_err(sql))
 }
 
 /// The tables of a database, but for the server's own two.

@@ -47,3 +47,8 @@ pub async fn connect_as(running: &Running, user: &str) -> Result<Client, tokio_p
 pub fn state(error: &tokio_postgres::Error) -> String {
     error.code().map_or_else(|| error.to_string(), |code| code.code().into())
 }
+
+/// The code with which statements are refused.
+pub async fn refusal(client: &Client, sql: &str) -> String {
+    state(&client.batch_execute(sql).await.expect_err(sql))
+}
