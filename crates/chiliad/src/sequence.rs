@@ -112,7 +112,7 @@ impl Sequence {
             return Ok(number);
         }
         let mut block = 0..0;
-        // Whoever waits for the row waits for this, too.
+        // Nobody needs to wait here: the row commits later, and its caller waits for that.
         _ = self.database.submit(|tx| {
             block = self.reserve(tx)?;
             Ok(())

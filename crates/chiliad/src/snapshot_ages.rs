@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// Epochs that are remembered before some are forgotten.
 const EPOCHS_MAX: usize = 2048;
 
-/// What is long ago is remembered to within such a part of its age: a thousand and some epochs do for centuries.
+/// The beginning of an epoch is known to within this part of its age: some thousand entries reach back for centuries.
 const PART: u64 = 32;
 
 /// Remembers when the database came to its epochs. The ticker tells, so no transaction pays for it.

@@ -19,7 +19,7 @@ impl<'a> Decoder<'a> {
         self.rest.len()
     }
 
-    /// What was not yet read.
+    /// The bytes not yet read.
     #[must_use]
     pub fn rest(&self) -> &'a [u8] {
         self.rest

@@ -157,7 +157,7 @@ fn read_beside(scheme: &str, seed: u64) -> bool {
                 match count(&mut worker, table) {
                     Ok(seen) => counts.borrow_mut().push((after, seen)),
                     Err(Error::Conflict(reason)) => {
-                        // What was found before the seal may still be refused, nothing later.
+                        // The scheme may still refuse a row that was found before the seal, and none that was found later.
                         assert!(!after || reason == Reason::Phantom, "{reason:?}");
                     }
                     Err(error) => panic!("{error}"),

@@ -30,7 +30,7 @@ const TIMED_RUNS: u32 = 40;
 /// Memory that is certainly in no cache, in multiples of the greatest cache.
 const BEYOND_CACHES: u64 = 4;
 
-/// What is priced.
+/// The work whose prices are found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Priced {
     /// The engine's transactions, on this computer: a machine as it is.
