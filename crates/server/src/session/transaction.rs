@@ -6,6 +6,7 @@ use crate::change::Changes;
 use chiliad::raw::TableId;
 use chiliad::{Cancel, Database, Error, OpenTransaction, Pending, RunOptions};
 use chiliad_sql::{CatalogView, Modes, SqlError};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ pub(super) struct Tx {
     /// What it has changed of tables. After `open`: what it has made goes after it.
     changes: Option<Arc<Changes>>,
     /// Tables that it has read or written, since it has changed some.
-    touched: Vec<TableId>,
+    touched: HashSet<TableId>,
     /// Savepoints that were ever set.
     savepoints_set: u64,
 }
@@ -134,7 +135,7 @@ impl Tx {
             return Err(SqlError::serialization_failure(message));
         }
         if self.changes.is_some() {
-            self.touched.extend_from_slice(tables);
+            self.touched.extend(tables);
         }
         Ok(())
     }
