@@ -36,6 +36,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.verification.stamp_values(&mut self.writes, &mut self.arena);
         self.heap.pin();
         self.find_again(view)?;
+        self.renew_gaps()?;
         // Prepare: conflicting transactions are excluded from here on, and spin.
         M::enter_section();
         let point = match self.scheme.prepare(&mut context!(self), &mut self.writes) {
@@ -78,7 +79,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         debug_assert!(self.heap.is_pinned(), "the pin lasts as long as the latches");
         let seen_epoch = match wrote || self.attempt.went_by {
             true => point.epoch,
-            false => self.scheme.seen_epoch(point).min(point.epoch),
+            false => self.scheme.seen_epoch(&self.gaps, point).min(point.epoch),
         };
         // Release: conflicting transactions may go on.
         self.scheme.release(&mut context!(self));
@@ -138,6 +139,29 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         };
         self.heap.unpin();
         Err(self.mark_aborted(Abort::over(Reason::Vanished, record)))
+    }
+
+    /// Whether what was read is still one state of the database.
+    pub fn validate(&mut self) -> Result<()> {
+        debug_assert!(matches!(self.attempt.state, State::Active), "a transaction is in hand");
+        self.heap.pin();
+        self.renew_gaps()?;
+        self.heap.unpin();
+        match self.scheme.validate(&mut context!(self), &self.writes) {
+            Ok(()) => Ok(()),
+            Err(abort) => Err(self.mark_aborted(abort)),
+        }
+    }
+
+    /// Looks again at what the transaction has not found, where something may have come.
+    #[inline]
+    fn renew_gaps(&mut self) -> Result<()> {
+        debug_assert!(self.heap.is_pinned(), "leaves stay while they are looked at");
+        if !S::NEEDS.watches_gaps || self.gaps.renew(&self.heap, &self.writes) {
+            return Ok(());
+        }
+        self.heap.unpin();
+        Err(self.mark_aborted(Abort::new(Reason::Phantom)))
     }
 
     /// Refuses what the log does not take at once, and changes that could not become durable: a transaction

@@ -9,6 +9,7 @@ use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::breakdown::Clockwork;
 use crate::epoch::Epochs;
+use crate::gaps::Gaps;
 use crate::garbage::GarbageQueue;
 use crate::key_pool::KeyPool;
 use crate::version::{self, Version};
@@ -101,6 +102,8 @@ pub struct Context<'a, M: Machine, S: Scheme<M>> {
     pub shared: &'a S::Shared,
     pub epochs: &'a Epochs<M>,
     pub heap: &'a mut LocalHeap<M>,
+    /// The gaps that the transaction has seen: for schemes that watch them.
+    pub gaps: &'a mut Gaps<M>,
     /// The garbage of the worker's transactions.
     pub garbage: &'a mut GarbageQueue<M>,
     /// Takes back the keys of garbage that is collected.
@@ -133,6 +136,9 @@ pub struct Needs {
     /// Tombstones leave their index before the transaction releases what it holds: after that nothing would keep
     /// others off the record.
     pub collects_before_release: bool,
+    /// The scheme remembers leaves in `Context::gaps` and compares their counts. The engine looks again at what the
+    /// transaction has seen in those that have changed.
+    pub watches_gaps: bool,
     /// Words that each record has for the scheme besides its header word: `RecordRef::further`.
     pub record_words: usize,
     /// Reads and writes go through a private copy of the whole row (Yu et al., 2014, 2.2), also where a transaction
@@ -146,6 +152,7 @@ impl Needs {
         waits: false,
         declares_writes: false,
         collects_before_release: false,
+        watches_gaps: false,
         record_words: 0,
         copies_rows: false,
     };
@@ -310,7 +317,8 @@ pub trait Scheme<M: Machine>: Sized + 'static {
 
     /// The newest commit epoch of what a transaction has read that is prepared at this point and has written nothing: when
     /// that is durable, so is everything that it saw. By default its own, which is none before.
-    fn seen_epoch(&self, point: CommitPoint) -> u64 {
+    fn seen_epoch(&self, gaps: &Gaps<M>, point: CommitPoint) -> u64 {
+        let _ = gaps;
         point.epoch
     }
 

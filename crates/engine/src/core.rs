@@ -7,6 +7,7 @@ use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::breakdown::Clockwork;
 use crate::contract::{Abort, Context, Scheme, Step, Why};
+use crate::gaps::{Gaps, Place};
 use crate::garbage::GarbageQueue;
 use crate::handles::Handles;
 use crate::key_pool::KeyPool;
@@ -47,6 +48,8 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     /// The rows and scans that it has found.
     pub handles: Handles<M>,
     pub writes: WriteSet<M>,
+    /// The gaps that it has seen.
+    pub gaps: Gaps<M>,
     /// The table of the operation in hand.
     pub table: TableId,
     pub scan: Scan<M>,
@@ -97,8 +100,8 @@ pub(crate) struct Attempt {
 pub(crate) struct Scan<M: Machine> {
     pub run: LeafRun<M>,
     pub cursor: Cursor,
-    /// Where the cursor was before the leaf that is being read, for schemes that wait.
-    pub bookmark: Cursor,
+    /// Where the cursor was before the leaf that is being read.
+    pub place: Place,
 }
 
 /// Buffers of a group of look-ups.
@@ -165,6 +168,7 @@ macro_rules! context {
             shared: &$core.inner.words.scheme,
             epochs: &$core.inner.words.epochs,
             heap: &mut $core.heap,
+            gaps: &mut $core.gaps,
             garbage: &mut $core.garbage,
             keys: &mut $core.keys,
             leaf_hooks: &mut $core.leaf_hooks,
@@ -208,11 +212,12 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             limits: Limits::new(),
             handles: Handles::new(),
             writes: WriteSet::new(),
+            gaps: Gaps::new(),
             table: TableId(0),
             scan: Scan {
                 run: LeafRun::default(),
                 cursor: Cursor::default(),
-                bookmark: Cursor::default(),
+                place: Place::default(),
             },
             group: Group { lookups: LookupBatch::default(), row_bytes: RowBytes::default() },
             changes: Changes::new(),
@@ -224,6 +229,14 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             keys: KeyPool::default(),
             tally: Tally::default(),
             clockwork: Clockwork::new(),
+        }
+    }
+
+    /// Takes over what `view` shows.
+    pub fn learn(&mut self, view: &View<M>) {
+        self.rules.learn(view);
+        if S::NEEDS.watches_gaps {
+            self.gaps.learn(view);
         }
     }
 
@@ -249,6 +262,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         debug_assert!(self.attempt.dirty == 0, "nor index entries to bring in line");
         self.arena.clear();
         self.handles.begin();
+        self.gaps.clear();
         debug_assert!(self.handles.accesses.is_empty(), "no row is known yet");
         let attempt = &mut self.attempt;
         attempt.read_only = intent.read_only || intent.snapshot || self.inner.options.read_only;
@@ -348,7 +362,18 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             Step::Done(value) => Ok(Some(value)),
             Step::Redo => Ok(None),
             Step::Wait => self.wait().map(|()| None),
-            Step::Abort(abort) => Err(self.mark_aborted(abort)),
+            Step::Abort(abort) => self.recover(abort).map(|()| None),
+        }
+    }
+
+    /// A hook refuses the transaction. Where it has missed a count whose leaf is in order, it is asked again.
+    #[cold]
+    fn recover(&mut self, abort: Abort<M>) -> Result<()> {
+        let over_gaps = matches!(abort.why, Why::Conflict(Reason::Phantom | Reason::Inconsistent));
+        let renewable = S::NEEDS.watches_gaps && over_gaps;
+        match renewable && !self.gaps.holds() && self.gaps.renew(&self.heap, &self.writes) {
+            true => Ok(()),
+            false => Err(self.mark_aborted(abort)),
         }
     }
 

@@ -39,6 +39,7 @@ mod database;
 mod durable;
 mod ending;
 mod epoch;
+mod gaps;
 mod garbage;
 mod handles;
 mod index_ops;
@@ -87,7 +88,13 @@ pub use worker::{Tx, Worker};
 
 /// The planted bugs of this room and of the log below it, for the rigs that must catch them.
 pub fn faults() -> impl Iterator<Item = &'static chiliad_machine::Fault> {
-    let others =
-        [commit::FAULTS, wait::FAULTS, durable::FAULTS, tables::build::FAULTS, chiliad_log::FAULTS];
+    let others = [
+        commit::FAULTS,
+        gaps::FAULTS,
+        wait::FAULTS,
+        durable::FAULTS,
+        tables::build::FAULTS,
+        chiliad_log::FAULTS,
+    ];
     scheme::faults().chain(others.into_iter().flatten().copied())
 }

@@ -120,6 +120,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             return Ok(Looked::Redo);
         }
         if !sealed {
+            if self.watches_gaps() && !self.gaps.begin_key(id, key, seen) {
+                return Ok(Looked::Redo);
+            }
             let step = self.observe_leaf(seen);
             if self.resolve(step)?.is_none() {
                 return Ok(Looked::Redo);
@@ -127,6 +130,12 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         self.verification.missed(id, key, absence);
         Ok(Looked::Absent)
+    }
+
+    /// Whether what the transaction does not find is remembered.
+    #[inline]
+    pub(crate) fn watches_gaps(&self) -> bool {
+        S::NEEDS.watches_gaps && !self.attempt.in_past
     }
 
     /// Tells the scheme that the keys of a leaf were looked at.

@@ -1,13 +1,13 @@
 //! Reading ranges: leaf by leaf, each one pin; by the table's own key or by a secondary index.
 
 use crate::arena::Piece;
-use crate::contract::{Abort, LockTable, Scheme};
+use crate::contract::{LockTable, Scheme};
 use crate::core::{Core, State};
 use crate::handles::Handles;
 use crate::read_ops::{GROUP, Looked, check_key};
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
-use chiliad_api::{Entry, Error, Get, Part, Range, Reason, Result, Row, Scanned, TableId};
+use chiliad_api::{Entry, Error, Get, Part, Range, Result, Row, Scanned, TableId};
 use chiliad_api::{Visit, VisitIndex};
 use chiliad_machine::Machine;
 use chiliad_storage::{Direction, Index, LeafRun, RecordRef};
@@ -132,9 +132,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let (mut more, mut stopped) = (left > 0, false);
         while more && scanned.is_ok() {
             let before = (self.handles.entries.len(), self.verification.met(), left);
-            if S::NEEDS.waits {
-                self.scan.bookmark.clone_from(&self.scan.cursor);
-            }
+            self.scan.place.mark(&self.scan.cursor);
             self.heap.pin();
             let sealed = self.goes_by(table);
             more = self.timed(Part::Index, |core| {
@@ -146,12 +144,15 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             scanned = run_scanned.map(|_| ());
             if again {
                 M::mark("leaf scanned again");
-                debug_assert!(S::NEEDS.waits, "others look the key up, not the leaf");
+                debug_assert!(
+                    !self.attempt.in_past || S::NEEDS.waits,
+                    "a snapshot looks the key up"
+                );
                 debug_assert!(before.0 <= self.handles.entries.len(), "a scan only adds entries");
                 self.handles.entries.truncate(before.0);
                 self.verification.forget_met(before.1);
                 left = before.2;
-                core::mem::swap(&mut self.scan.cursor, &mut self.scan.bookmark);
+                self.scan.place.restore(&mut self.scan.cursor);
                 more = true;
                 continue;
             }
@@ -188,6 +189,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             record.prefetch(64);
             S::LockTable::prefetch(&self.scheme, id, record);
         }
+        let mut used = 0;
         for (key, record) in run.iter() {
             if *left == 0 {
                 break;
@@ -203,19 +205,31 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                     self.verification.meet_absent(key, record, &self.writes, &self.arena);
                 }
                 // What was read of the leaf may be of another pin, or the record has left it.
-                Looked::Redo if S::NEEDS.waits => return Ok(false),
+                Looked::Redo if S::NEEDS.waits || !self.attempt.in_past => return Ok(false),
                 Looked::Redo => self.scan_again(id, table, key, left)?,
             }
+            used += 1;
         }
         if let Some(seen) = run.seen.filter(|_| !sealed) {
+            if self.watches_gaps() {
+                self.note_piece(id, run, used, *left == 0);
+            }
             let step = self.observe_leaf(seen);
             return Ok(self.resolve(step)?.is_some());
         }
         Ok(true)
     }
 
-    /// A record of the leaf has left its index since. A tracked transaction would notice at its
-    /// commit; a snapshot never aborts and looks the key up again.
+    /// Remembers what the scan has seen of a leaf: its first entries, `used` of them, and what lies between.
+    #[inline]
+    fn note_piece(&mut self, id: TableId, run: &LeafRun<M>, used: usize, limited: bool) {
+        let last = run.iter().take(used).last().map(|(key, _)| key).filter(|_| limited);
+        let met = run.records[..used].iter().map(|&(_, record)| record);
+        self.gaps.begin_keys(id, &self.scan.place, &self.scan.cursor, last, met);
+    }
+
+    /// A record of the leaf has left its index since a snapshot found it there: it looks the key up again, as it never
+    /// aborts.
     #[cold]
     fn scan_again(
         &mut self,
@@ -224,9 +238,6 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         key: &[u8],
         left: &mut usize,
     ) -> Result<()> {
-        if !self.attempt.in_past {
-            return Err(self.mark_aborted(Abort::new(Reason::Phantom)));
-        }
         debug_assert!(*left > 0, "a row more is wanted");
         M::mark("snapshot looked a scanned key up again");
         if let Some(row) = self.find(table, Get::read(id, key))? {

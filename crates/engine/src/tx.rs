@@ -1,7 +1,7 @@
 //! The transaction in progress on a worker: the interface of [`Transaction`], and its endings.
 
-use crate::contract::{Context, Scheme};
-use crate::core::{State, context};
+use crate::contract::Scheme;
+use crate::core::State;
 use crate::tables::dropped::unpin_catalog_version;
 use crate::worker::Worker;
 use chiliad_api::{
@@ -122,11 +122,7 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
         if self.core.attempt.state != State::Active {
             return Err(self.over());
         }
-        let core = &mut self.core;
-        match core.scheme.validate(&mut context!(core), &core.writes) {
-            Ok(()) => Ok(()),
-            Err(abort) => Err(core.mark_aborted(abort)),
-        }
+        self.core.validate()
     }
 
     #[inline]

@@ -40,14 +40,14 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
     #[inline]
     pub(crate) fn catch_up(&mut self) {
         if self.view.show(&self.core.inner.words.catalog, self.core.heap.slot()) {
-            self.core.rules.learn(&self.view);
+            self.core.learn(&self.view);
         }
     }
 
     /// The transaction in progress finds tables that were made since it began.
     pub(crate) fn catch_up_with_new(&mut self) {
         if self.view.show_newer(&self.core.inner.words.catalog) {
-            self.core.rules.learn(&self.view);
+            self.core.learn(&self.view);
         }
     }
 

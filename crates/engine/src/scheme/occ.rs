@@ -19,7 +19,7 @@
 //!   suffices only if a later draw gets a greater one: batches and clocks do not promise that.
 //! - Latches are waited for in one order and for a bounded time; the order is that of addresses, which
 //!   all workers share, and not that of keys.
-//! - Leaves that were passed are validated as well (`node_set.rs`), and an insertion commits above what
+//! - Leaves that were passed are validated as well (`gaps`), and an insertion commits above what
 //!   has left its leaf (`min_insert_tid.rs`): the paper has neither scans nor removals.
 //! - A record that was only read is latched, as in the paper, and so is kept from all others meanwhile;
 //!   Silo's look at the word without a latch is what this scheme is compared with.
@@ -28,10 +28,10 @@ use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::contract::{Abort, CommitPoint, Context, Needs, NoLockTable, Scheme, Step, Tables};
+use crate::gaps::Gaps;
 use crate::record_word;
 use crate::scheme::SchemeName;
 use crate::scheme::parts::min_insert_tid::{self, MinInsertTids};
-use crate::scheme::parts::node_set::NodeSet;
 use crate::scheme::parts::opacity::Opacity;
 use crate::scheme::parts::versioned_read;
 use crate::scheme::parts::{in_place, unlink};
@@ -115,7 +115,6 @@ pub struct Occ<M: Machine> {
     /// The start timestamp, as a word.
     start: u64,
     reads: Vec<Read<M>>,
-    nodes: NodeSet<M>,
     opacity: Opacity,
     /// Records latched for the commit, none of them placed; once prepared, those that are only read:
     /// the others are unlatched by their new words.
@@ -168,7 +167,7 @@ impl<M: Machine> Occ<M> {
     }
 
     /// Whether what was read is still there; `own`: its records are latched by this transaction.
-    fn check(&self, own: bool) -> Result<(), Abort<M>> {
+    fn check(&self, gaps: &Gaps<M>, own: bool) -> Result<(), Abort<M>> {
         M::work(Cost::Validate, self.reads.len() as u32);
         for read in &self.reads {
             // Acquire pairs with `record_word::publish`: what we conclude from the word holds for what we look
@@ -181,7 +180,7 @@ impl<M: Machine> Occ<M> {
                 return Err(Abort::over(Reason::ReadChanged, read.record));
             }
         }
-        match self.nodes.holds() || M::fault(&LEAVES_NOT_VALIDATED) {
+        match gaps.holds() || M::fault(&LEAVES_NOT_VALIDATED) {
             true => Ok(()),
             false => Err(Abort::new(Reason::Phantom)),
         }
@@ -190,11 +189,11 @@ impl<M: Machine> Occ<M> {
     /// Looks at all that was read when that is due.
     #[inline]
     fn stay_opaque<T>(&mut self, cx: &Context<'_, M, Self>, done: T) -> Step<M, T> {
-        let size = self.reads.len() + self.nodes.len();
+        let size = self.reads.len() + cx.gaps.len();
         if !cx.opacity || !self.opacity.is_due(size, false) {
             return Step::Done(done);
         }
-        if let Err(abort) = self.check(false) {
+        if let Err(abort) = self.check(cx.gaps, false) {
             return Step::Abort(abort.early());
         }
         self.opacity.looked(size);
@@ -204,7 +203,7 @@ impl<M: Machine> Occ<M> {
 
 impl<M: Machine> Scheme<M> for Occ<M> {
     const INFO: Info = SchemeName::Occ.info();
-    const NEEDS: Needs = Needs { copies_rows: true, ..Needs::NOTHING };
+    const NEEDS: Needs = Needs { copies_rows: true, watches_gaps: true, ..Needs::NOTHING };
 
     type Shared = TimestampSource<M>;
     type LeafHooks = MinInsertTids;
@@ -219,7 +218,6 @@ impl<M: Machine> Scheme<M> for Occ<M> {
             clock: Clock::new(),
             start: 0,
             reads: Vec::with_capacity(64),
-            nodes: NodeSet::new(),
             opacity: Opacity::new(),
             latched: Vec::with_capacity(64),
         }
@@ -229,7 +227,6 @@ impl<M: Machine> Scheme<M> for Occ<M> {
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, _intent: &Intent<'_>) -> Step<M, ()> {
         debug_assert!(self.latched.is_empty(), "the last commit has unlatched all");
         self.reads.clear();
-        self.nodes.clear();
         self.opacity = Opacity::new();
         self.start = self.draw(cx, false);
         Step::Done(())
@@ -257,7 +254,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
 
     #[inline]
     fn observe_leaf(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
-        self.nodes.add(seen);
+        cx.gaps.add(seen);
         self.stay_opaque(cx, ())
     }
 
@@ -273,21 +270,21 @@ impl<M: Machine> Scheme<M> for Occ<M> {
 
     fn after_insert(
         &mut self,
-        _cx: &mut Context<'_, M, Self>,
+        cx: &mut Context<'_, M, Self>,
         placed: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
         min_insert_tid::apply(placed, changes);
-        self.nodes.fix_up(changes, false);
+        cx.gaps.fix_up(changes, false);
         Step::Done(())
     }
 
     fn validate(
         &mut self,
-        _cx: &mut Context<'_, M, Self>,
+        cx: &mut Context<'_, M, Self>,
         _writes: &WriteSet<M>,
     ) -> Result<(), Abort<M>> {
-        self.check(false)
+        self.check(cx.gaps, false)
     }
 
     #[inline]
@@ -302,7 +299,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         M::fence(Ordering::SeqCst);
         let end = self.draw(cx, true);
         let epoch = cx.epochs.open_window(cx.heap.slot());
-        self.check(true)?;
+        self.check(cx.gaps, true)?;
         if writes.is_empty() {
             return Ok(CommitPoint { epoch, order: end });
         }

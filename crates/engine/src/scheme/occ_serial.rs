@@ -10,12 +10,12 @@
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{Abort, CommitPoint, Context, NoLockTable, Scheme, Step, Tables};
+use crate::contract::{Abort, CommitPoint, Context, Needs, NoLockTable, Scheme, Step, Tables};
+use crate::gaps::Gaps;
 use crate::record_word;
 use crate::scheme::SchemeName;
 use crate::scheme::parts::in_place;
 use crate::scheme::parts::min_insert_tid::{self, MinInsertTids};
-use crate::scheme::parts::node_set::NodeSet;
 use crate::scheme::parts::opacity::Opacity;
 use crate::scheme::parts::unlink;
 use crate::scheme::parts::versioned_read;
@@ -52,7 +52,6 @@ pub static FAULTS: &[&Fault] = &[&VALIDATED_TOGETHER, &READS_NOT_COMPARED];
 /// One worker's part.
 pub struct OccSerial<M: Machine> {
     reads: Vec<(RecordRef<M>, u64)>,
-    nodes: NodeSet<M>,
     opacity: Opacity,
     /// Whether it has the commit latch.
     commits: bool,
@@ -84,7 +83,7 @@ impl<M: Machine> OccSerial<M> {
     }
 
     /// Whether what was read is still there.
-    fn check(&self, writes: Option<&WriteSet<M>>) -> Result<(), Abort<M>> {
+    fn check(&self, gaps: &Gaps<M>, writes: Option<&WriteSet<M>>) -> Result<(), Abort<M>> {
         M::work(Cost::Validate, self.reads.len() as u32);
         for &(record, seen) in &self.reads {
             // Acquire pairs with `record_word::publish`: what we conclude from the word holds for what we look
@@ -97,17 +96,17 @@ impl<M: Machine> OccSerial<M> {
                 return Err(Abort::over(Reason::ReadChanged, record));
             }
         }
-        if self.nodes.holds() { Ok(()) } else { Err(Abort::new(Reason::Phantom)) }
+        if gaps.holds() { Ok(()) } else { Err(Abort::new(Reason::Phantom)) }
     }
 
     /// Looks at all that was read when that is due.
     #[inline]
     fn stay_opaque<T>(&mut self, cx: &Context<'_, M, Self>, done: T) -> Step<M, T> {
-        let size = self.reads.len() + self.nodes.len();
+        let size = self.reads.len() + cx.gaps.len();
         if !cx.opacity || !self.opacity.is_due(size, false) {
             return Step::Done(done);
         }
-        if let Err(abort) = self.check(None) {
+        if let Err(abort) = self.check(cx.gaps, None) {
             return Step::Abort(abort.early());
         }
         self.opacity.looked(size);
@@ -117,6 +116,8 @@ impl<M: Machine> OccSerial<M> {
 
 impl<M: Machine> Scheme<M> for OccSerial<M> {
     const INFO: Info = SchemeName::OccSerial.info();
+
+    const NEEDS: Needs = Needs { watches_gaps: true, ..Needs::NOTHING };
 
     /// The commit latch.
     type Shared = Line<M::Word>;
@@ -128,19 +129,12 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
     }
 
     fn new() -> Self {
-        Self {
-            reads: Vec::with_capacity(64),
-            nodes: NodeSet::new(),
-            opacity: Opacity::new(),
-            commits: false,
-            last: 0,
-        }
+        Self { reads: Vec::with_capacity(64), opacity: Opacity::new(), commits: false, last: 0 }
     }
 
     fn begin(&mut self, _cx: &mut Context<'_, M, Self>, _intent: &Intent<'_>) -> Step<M, ()> {
         debug_assert!(!self.commits, "the last commit is over");
         self.reads.clear();
-        self.nodes.clear();
         self.opacity = Opacity::new();
         Step::Done(())
     }
@@ -164,7 +158,7 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
 
     #[inline]
     fn observe_leaf(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
-        self.nodes.add(seen);
+        cx.gaps.add(seen);
         self.stay_opaque(cx, ())
     }
 
@@ -175,12 +169,12 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
 
     fn after_insert(
         &mut self,
-        _cx: &mut Context<'_, M, Self>,
+        cx: &mut Context<'_, M, Self>,
         placed: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
         min_insert_tid::apply(placed, changes);
-        self.nodes.fix_up(changes, false);
+        cx.gaps.fix_up(changes, false);
         Step::Done(())
     }
 
@@ -192,7 +186,7 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
     ) -> Result<(), Abort<M>> {
         M::enter_section();
         self.take_latch(cx);
-        let valid = self.check(Some(writes));
+        let valid = self.check(cx.gaps, Some(writes));
         self.end(cx);
         M::leave_section();
         valid
@@ -208,7 +202,7 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
         // the same fence of peers.
         M::fence(Ordering::SeqCst);
         let epoch = cx.epochs.open_window(cx.heap.slot());
-        self.check(Some(writes))?;
+        self.check(cx.gaps, Some(writes))?;
         if writes.is_empty() {
             return Ok(CommitPoint { epoch, order: self.last });
         }

@@ -419,6 +419,11 @@ impl<M: Machine> View<M> {
         self.tables.len() > known
     }
 
+    /// The tables by number.
+    pub fn entries(&self) -> &[Entry<M>] {
+        &self.tables
+    }
+
     /// Which tables are closed to snapshots, by number.
     pub fn present_only(&self) -> impl Iterator<Item = bool> {
         self.tables.iter().map(|table| table.as_ref().is_some_and(|it| it.present_only))

@@ -8,6 +8,7 @@ mod damaged_directories;
 mod dropped_tables;
 mod durable;
 mod durable_simulated;
+mod gaps;
 mod hosts;
 mod indexes;
 mod kept_payload;

@@ -4,7 +4,6 @@
 //! | --- | --- |
 //! | `in_place`: versions that are read and overwritten where they are | all but the multi-version schemes |
 //! | `versioned_read`: reading what may be overwritten meanwhile, in the present and in the past | silo, occ |
-//! | `node_set`: the leaves that a transaction has seen | schemes that validate |
 //! | `min_insert_tid`: the minimum TID of an insertion into a leaf | silo, occ |
 //! | `opacity`: looking at the reads before the commit | schemes that validate |
 //! | `chain`: older versions of a record | silo, mvcc, snapshots under locks |
@@ -16,7 +15,6 @@ pub mod chain;
 pub mod in_place;
 pub mod install;
 pub mod min_insert_tid;
-pub mod node_set;
 pub mod oldest_active;
 pub mod opacity;
 pub mod unlink;

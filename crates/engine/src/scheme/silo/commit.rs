@@ -4,6 +4,7 @@
 use super::{GLOBAL_TID, KEY_VALUE, Optimistic, SILO, faults, give_back};
 use crate::access::{Kind, Write, WriteSet};
 use crate::contract::{Abort, CommitPoint, Context};
+use crate::gaps::Gaps;
 use crate::garbage::Garbage;
 use crate::record_word;
 use crate::scheme::parts::versioned_read::latched_too_long;
@@ -37,7 +38,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             epoch = self.first_epoch;
         }
         if VARIANT != KEY_VALUE {
-            self.check(Some(writes))?;
+            self.check(cx.gaps, Some(writes))?;
         }
         if writes.is_empty() {
             return Ok(CommitPoint { epoch, order: self.last });
@@ -71,7 +72,11 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     }
 
     /// Phase 2. `writes` may be latched by the transaction itself; none of what it has read is, before phase 1.
-    pub(super) fn check(&self, writes: Option<&WriteSet<M>>) -> Result<(), Abort<M>> {
+    pub(super) fn check(
+        &self,
+        gaps: &Gaps<M>,
+        writes: Option<&WriteSet<M>>,
+    ) -> Result<(), Abort<M>> {
         M::work(Cost::Validate, self.reads.len() as u32);
         for read in &self.reads {
             // Acquire pairs with `record_word::publish`: what we conclude from the word holds for what we look
@@ -88,7 +93,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
                 return Err(latched_too_long(read.record));
             }
         }
-        if self.nodes.holds() || M::fault(&faults::NODE_SET_NOT_VALIDATED) {
+        if gaps.holds() || M::fault(&faults::NODE_SET_NOT_VALIDATED) {
             Ok(())
         } else {
             Err(Abort::new(Reason::Phantom))
@@ -280,7 +285,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         if self.first_epoch == 0 {
             self.first_epoch = cx.epochs.current();
         }
-        let size = self.reads.len() + self.nodes.len();
+        let size = self.reads.len() + cx.gaps.len();
         // The TIDs of `global-tid` have no epoch.
         let younger = VARIANT == SILO && record_word::epoch(word) > self.first_epoch;
         if self.opacity.is_due(size, younger) { self.look(cx, size) } else { Ok(()) }
@@ -289,7 +294,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     #[cold]
     fn look(&mut self, cx: &Context<'_, M, Self>, size: usize) -> Result<(), Abort<M>> {
         self.first_epoch = cx.epochs.current();
-        self.check(None).map_err(Abort::early)?;
+        self.check(cx.gaps, None).map_err(Abort::early)?;
         self.opacity.looked(size);
         Ok(())
     }

@@ -34,11 +34,11 @@ pub use faults::FAULTS;
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{Abort, CommitPoint, Context, NoLockTable, Scheme, Step, Tables};
+use crate::contract::{Abort, CommitPoint, Context, Needs, NoLockTable, Scheme, Step, Tables};
+use crate::gaps::Gaps;
 use crate::record_word;
 use crate::scheme::SchemeName;
 use crate::scheme::parts::min_insert_tid::{self, MinInsertTids};
-use crate::scheme::parts::node_set::NodeSet;
 use crate::scheme::parts::opacity::Opacity;
 use crate::scheme::parts::versioned_read;
 use crate::version::Version;
@@ -66,7 +66,6 @@ struct Read<M: Machine> {
 /// One worker's part of the scheme, in one of its three variants.
 pub struct Optimistic<M: Machine, const VARIANT: u8> {
     reads: Vec<Read<M>>,
-    nodes: NodeSet<M>,
     /// The boundary read at, or zero for a transaction of the present.
     snapshot: u64,
     /// The last TID given out by this worker.
@@ -96,6 +95,8 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         _ => SchemeName::KeyValue.info(),
     };
 
+    const NEEDS: Needs = Needs { watches_gaps: Self::TRACKS, ..Needs::NOTHING };
+
     type Shared = Global<M>;
     type LeafHooks = MinInsertTids;
     type LockTable = NoLockTable;
@@ -107,7 +108,6 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     fn new() -> Self {
         Self {
             reads: Vec::with_capacity(64),
-            nodes: NodeSet::new(),
             snapshot: 0,
             last: 0,
             first_epoch: 0,
@@ -119,7 +119,6 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
         debug_assert!(self.snapshot == 0, "the last snapshot has ended");
         self.reads.clear();
-        self.nodes.clear();
         self.snapshot = 0;
         self.first_epoch = 0;
         self.opacity = Opacity::new();
@@ -168,7 +167,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     #[inline]
     fn observe_leaf(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
         if Self::TRACKS && self.snapshot == 0 && !M::fault(&faults::NO_NODE_SET) {
-            self.nodes.add(seen);
+            cx.gaps.add(seen);
             if cx.opacity
                 && let Err(abort) = self.stay_opaque(cx, 0)
             {
@@ -185,21 +184,21 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
 
     fn after_insert(
         &mut self,
-        _cx: &mut Context<'_, M, Self>,
+        cx: &mut Context<'_, M, Self>,
         placed: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
         min_insert_tid::apply(placed, changes);
-        self.nodes.fix_up(changes, M::fault(&faults::OWN_CHANGES_FORGIVEN));
+        cx.gaps.fix_up(changes, M::fault(&faults::OWN_CHANGES_FORGIVEN));
         Step::Done(())
     }
 
     fn validate(
         &mut self,
-        _cx: &mut Context<'_, M, Self>,
+        cx: &mut Context<'_, M, Self>,
         writes: &WriteSet<M>,
     ) -> Result<(), Abort<M>> {
-        self.check(Some(writes))
+        self.check(cx.gaps, Some(writes))
     }
 
     #[inline]
@@ -228,14 +227,14 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     }
 
     #[inline]
-    fn seen_epoch(&self, point: CommitPoint) -> u64 {
+    fn seen_epoch(&self, gaps: &Gaps<M>, point: CommitPoint) -> u64 {
         // The TIDs of `global-tid` have no epoch, and a snapshot remembers nothing.
         if VARIANT != SILO || self.snapshot != 0 {
             return point.epoch;
         }
         // A removed row that has left its leaf is one of those that the leaf's minimum insert TID stands for.
         let newest = self.reads.iter().map(|read| read.word).max().unwrap_or(0);
-        record_word::epoch(newest.max(self.nodes.min_insert_tid()))
+        record_word::epoch(newest.max(gaps.min_insert_tid()))
     }
 
     #[inline]

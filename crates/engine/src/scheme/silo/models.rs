@@ -8,6 +8,7 @@ use crate::arena::{Arena, Piece};
 use crate::breakdown::Clockwork;
 use crate::contract::{Context, Scheme, Step};
 use crate::epoch::Epochs;
+use crate::gaps::Gaps;
 use crate::garbage::GarbageQueue;
 use crate::key_pool::KeyPool;
 use crate::options::Snapshots;
@@ -34,6 +35,7 @@ struct World {
 struct Worker {
     world: Rc<World>,
     heap: LocalHeap<Loom>,
+    gaps: Gaps<Loom>,
     scheme: Silo<Loom>,
     arena: Arena,
     writes: WriteSet<Loom>,
@@ -67,6 +69,7 @@ fn workers_with(mode: Snapshots, snapshot_every: u64) -> [Worker; 2] {
         scheme: Silo::new(),
         arena: Arena::new(None, 1 << 20),
         writes: WriteSet::new(),
+        gaps: Gaps::new(),
         garbage: GarbageQueue::new(),
     })
 }
@@ -94,6 +97,7 @@ impl Worker {
             shared: &self.world.shared,
             epochs: &self.world.epochs,
             heap: &mut self.heap,
+            gaps: &mut self.gaps,
             garbage: &mut self.garbage,
             keys: &mut KeyPool::default(),
             leaf_hooks: &mut MinInsertTids,

@@ -19,7 +19,7 @@
 //! Where we depart from the paper: writes are deferred to the commit, as in all schemes here; a write
 //! still takes its lock when it is declared. And gaps are not locked but watched: leaves in which a
 //! key was missed or that a scan has passed are remembered with their counts of membership changes,
-//! and compared when all locks are held (`node_set.rs`). The paper protects nobody from phantoms.
+//! and compared when all locks are held (`gaps`). The paper protects nobody from phantoms.
 //! Serializable: let a transaction take place when, all its locks held, its counts are compared.
 //! Everything it has read is locked from before until after; an insertion into a gap counts before it takes place,
 //! and so is noticed, or takes place later.
@@ -50,7 +50,6 @@ use crate::record_word;
 use crate::scheme::SchemeName;
 use crate::scheme::parts::in_place;
 use crate::scheme::parts::min_insert_tid::{self, MinInsertTids};
-use crate::scheme::parts::node_set::NodeSet;
 use crate::scheme::parts::opacity::Opacity;
 use crate::timestamps::Clock;
 use crate::version;
@@ -92,7 +91,6 @@ pub struct Locking<M: Machine, const POLICY: u8> {
     met_outer: bool,
     clock: Clock<M>,
     search: Search,
-    nodes: NodeSet<M>,
     opacity: Opacity,
     /// The last TID given out by this worker.
     last: u64,
@@ -104,11 +102,11 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
     /// Looks at the leaves that were passed when that is due: records read are locked, gaps are not.
     #[inline]
     fn stay_opaque<T>(&mut self, cx: &Context<'_, M, Self>, done: T) -> Step<M, T> {
-        let size = self.held.count() + self.nodes.len();
+        let size = self.held.count() + cx.gaps.len();
         if !cx.opacity || !self.opacity.is_due(size, false) {
             return Step::Done(done);
         }
-        if !self.nodes.holds() {
+        if !cx.gaps.holds() {
             return Step::Abort(Abort::new(Reason::Phantom).early());
         }
         self.opacity.looked(size);
@@ -240,6 +238,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
     const NEEDS: Needs = Needs {
         waits: POLICY != NO_WAIT,
         declares_writes: true,
+        watches_gaps: true,
         record_words: 1,
         ..Needs::NOTHING
     };
@@ -262,7 +261,6 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
             met_outer: false,
             clock: Clock::new(),
             search: Search::default(),
-            nodes: NodeSet::new(),
             opacity: Opacity::new(),
             last: 0,
             newest: 0,
@@ -273,7 +271,6 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
         debug_assert!(self.held.count() == 0, "the last transaction has unlocked all");
         debug_assert!(self.pending.is_none(), "it waits for nothing");
-        self.nodes.clear();
         self.opacity = Opacity::new();
         self.newest = 0;
         if POLICY != NO_WAIT {
@@ -324,7 +321,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
     #[inline]
     fn observe_leaf(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
         if !M::fault(&faults::GAPS_NOT_WATCHED) {
-            self.nodes.add(seen);
+            cx.gaps.add(seen);
         }
         self.stay_opaque(cx, ())
     }
@@ -347,21 +344,21 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
 
     fn after_insert(
         &mut self,
-        _cx: &mut Context<'_, M, Self>,
+        cx: &mut Context<'_, M, Self>,
         placed: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
         min_insert_tid::apply(placed, changes);
-        self.nodes.fix_up(changes, false);
+        cx.gaps.fix_up(changes, false);
         Step::Done(())
     }
 
     fn validate(
         &mut self,
-        _cx: &mut Context<'_, M, Self>,
+        cx: &mut Context<'_, M, Self>,
         _writes: &WriteSet<M>,
     ) -> Result<(), Abort<M>> {
-        if self.nodes.holds() { Ok(()) } else { Err(Abort::new(Reason::Phantom)) }
+        if cx.gaps.holds() { Ok(()) } else { Err(Abort::new(Reason::Phantom)) }
     }
 
     #[inline]

@@ -1,0 +1,291 @@
+//! The gaps that a transaction has seen: keys that were not there, and ranges that it has scanned (phantoms; Tu, 2013,
+//! 4.5).
+//!
+//! Of each leaf that it looked at the transaction remembers the count of membership changes (*node set*). A count that
+//! is as it was says that no key has come or gone in the whole leaf. One that has moved says little: most changes of a
+//! leaf are none of the part that was looked at. So the transaction also remembers that part, its *piece* of the key
+//! space, with the records met there. Before a commit, and whenever the scheme misses a count, the engine looks at such
+//! pieces again (`renew.rs`): a piece with the same records counts as seen now, in the leaves that cover it now.
+//!
+//! The scheme has the last word. It compares the counts when others can change nothing any more that the transaction
+//! depends on ([`Gaps::holds`]). What the transaction inserts itself is taken note of as it happens.
+
+mod renew;
+
+use crate::tables::catalog::View;
+use crate::tables::table::Entry as TableEntry;
+use chiliad_api::TableId;
+use chiliad_machine::{Cost, Fault, Machine, Ordering, Rig, Word};
+use chiliad_storage::{Change, Cursor, Direction, RecordRef, Seen};
+use core::ops::{Bound, Range};
+use renew::Scratch;
+
+static RANGE_NOT_LOOKED_AT_AGAIN: Fault = Fault {
+    name: "range-not-looked-at-again",
+    step: "where a leaf has changed, what was met in it is compared with what is there now",
+    rig: Rig::SimSc,
+    schemes: &["silo", "occ", "occ-serial", "no-wait", "wait-die", "dl-detect"],
+    workload: "scan",
+    expected: &["G2", "G2-item", "G-single", "G1c"],
+    seeds: 200,
+};
+
+static LIMIT_TAKEN_FOR_END: Fault = Fault {
+    name: "limit-taken-for-end",
+    step: "the piece of a scan that met its limit ends with the last row that it returned, and not before",
+    rig: Rig::SimSc,
+    schemes: &["silo", "occ", "occ-serial", "no-wait", "wait-die", "dl-detect"],
+    workload: "scan",
+    expected: &["G2", "G2-item", "G-single", "G1c"],
+    seeds: 1000,
+};
+
+static ANOTHER_ABSENCE: Fault = Fault {
+    name: "another-absence",
+    step: "a key that has come and gone since it was missed is not the same absence",
+    rig: Rig::SimSc,
+    schemes: &["silo", "occ", "occ-serial", "no-wait", "wait-die", "dl-detect"],
+    workload: "scan",
+    expected: &["G2", "G2-item", "G-single", "G1c"],
+    seeds: 1000,
+};
+
+/// The planted bugs of looking again.
+pub(crate) static FAULTS: &[&Fault] =
+    &[&RANGE_NOT_LOOKED_AT_AGAIN, &LIMIT_TAKEN_FOR_END, &ANOTHER_ABSENCE];
+
+/// A leaf, its count, and the piece for which it was looked at.
+struct Node<M: Machine> {
+    seen: Seen<M>,
+    piece: u32,
+}
+
+/// One end of a piece: a key of [`Gaps::keys`], or the end of the key space.
+#[derive(Clone)]
+struct End {
+    key: Option<Range<u32>>,
+    inclusive: bool,
+}
+
+/// The keys from one end to another, in the direction of a scan, and the records met there, of [`Gaps::met`].
+struct Keys {
+    from: End,
+    to: End,
+    direction: Direction,
+    met: Range<u32>,
+}
+
+/// What was looked at.
+enum Extent {
+    /// One key, of [`Gaps::keys`], which was not there, and the minimum insert TID of its leaf then.
+    Key {
+        key: Range<u32>,
+        least: u64,
+    },
+    Keys(Keys),
+}
+
+/// A part of a table's key space that lay in one leaf when it was looked at.
+struct Piece {
+    table: TableId,
+    extent: Extent,
+    /// It has to be looked at again.
+    is_stale: bool,
+}
+
+/// The gaps that one transaction has seen.
+pub struct Gaps<M: Machine> {
+    nodes: Vec<Node<M>>,
+    pieces: Vec<Piece>,
+    /// The keys at the ends of pieces, one after the other.
+    keys: Vec<u8>,
+    /// The records met in pieces, one after the other.
+    met: Vec<RecordRef<M>>,
+    /// The tables by number, to look at them again.
+    tables: Vec<TableEntry<M>>,
+    scratch: Scratch<M>,
+}
+
+impl<M: Machine> Gaps<M> {
+    pub(crate) fn new() -> Self {
+        Self {
+            nodes: Vec::with_capacity(32),
+            pieces: Vec::with_capacity(32),
+            keys: Vec::new(),
+            met: Vec::new(),
+            tables: Vec::new(),
+            scratch: Scratch::new(),
+        }
+    }
+
+    /// The tables of the transactions that follow.
+    pub(crate) fn learn(&mut self, view: &View<M>) {
+        self.tables.clear();
+        self.tables.extend_from_slice(view.entries());
+    }
+
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.nodes.clear();
+        self.pieces.clear();
+        self.keys.clear();
+        self.met.clear();
+    }
+
+    /// A key of `table` is missing, as `seen` testifies: what [`Gaps::add`] adds next is its leaf. `false`: look the key
+    /// up again.
+    #[inline]
+    pub(crate) fn begin_key(&mut self, table: TableId, key: &[u8], seen: Seen<M>) -> bool {
+        let key = self.keep(key);
+        let least = least(seen);
+        self.pieces.push(Piece { table, extent: Extent::Key { key, least }, is_stale: false });
+        // Or the word may be that of a later absence.
+        seen.holds()
+    }
+
+    /// A scan of `table` has gone from `from` to where `to` stands, or to `last`, the last key that it was to return, and
+    /// has met these records: what [`Gaps::add`] adds next is their leaf.
+    #[inline]
+    pub(crate) fn begin_keys(
+        &mut self,
+        table: TableId,
+        from: &Place,
+        to: &Cursor,
+        last: Option<&[u8]>,
+        met: impl Iterator<Item = RecordRef<M>>,
+    ) {
+        let from = End {
+            key: from.has_position.then(|| self.keep(&from.position)),
+            inclusive: from.inclusive,
+        };
+        // What is still to be looked at is not of this piece.
+        let (end, inclusive) = match (last, to.finished) {
+            (Some(last), _) => (Some(last), !M::fault(&LIMIT_TAKEN_FOR_END)),
+            (None, true) => (to.end.as_deref(), to.end_inclusive),
+            (None, false) => (to.position.as_deref(), !to.inclusive),
+        };
+        let end = End { key: end.map(|key| self.keep(key)), inclusive };
+        let start = self.met.len() as u32;
+        self.met.extend(met);
+        let met = start..self.met.len() as u32;
+        let extent = Extent::Keys(Keys { from, to: end, direction: to.direction, met });
+        self.pieces.push(Piece { table, extent, is_stale: false });
+    }
+
+    fn key(&self, key: &Range<u32>) -> &[u8] {
+        &self.keys[key.start as usize..key.end as usize]
+    }
+
+    fn bound(&self, end: &End) -> Bound<&[u8]> {
+        match &end.key {
+            Some(key) if end.inclusive => Bound::Included(self.key(key)),
+            Some(key) => Bound::Excluded(self.key(key)),
+            None => Bound::Unbounded,
+        }
+    }
+
+    #[inline]
+    fn keep(&mut self, key: &[u8]) -> Range<u32> {
+        let start = self.keys.len() as u32;
+        self.keys.extend_from_slice(key);
+        start..self.keys.len() as u32
+    }
+
+    /// Remembers the leaf of the piece that was begun last.
+    #[inline]
+    pub fn add(&mut self, seen: Seen<M>) {
+        debug_assert!(!self.pieces.is_empty(), "each leaf is of a piece");
+        self.nodes.push(Node { seen, piece: self.pieces.len() as u32 - 1 });
+    }
+
+    /// How many leaves there are, each as often as it was passed.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether no leaf has changed.
+    #[inline]
+    pub fn holds(&self) -> bool {
+        M::work(Cost::Validate, self.nodes.len() as u32);
+        self.nodes.iter().all(|node| node.seen.holds())
+    }
+
+    /// The greatest of the leaves' minimum insert TIDs. Those of leaves that have not changed are as they were when they
+    /// were looked at.
+    #[inline]
+    pub fn min_insert_tid(&self) -> u64 {
+        // Relaxed: whoever saw a leaf without a row saw the word that was raised before, by way of the leaf's own version.
+        let word = |node: &Node<M>| node.seen.guard().header.word.load(Ordering::Relaxed);
+        self.nodes.iter().map(word).max().unwrap_or(0)
+    }
+
+    /// Takes note of leaf changes that the transaction made itself: what had been seen before counts
+    /// as seen after. An entry that had not been seen as it was just before is left alone, unless
+    /// `forgiving`: its piece is looked at again.
+    pub fn fix_up(&mut self, changes: &[Change<M>], forgiving: bool) {
+        for change in changes {
+            match change {
+                Change::Counted { after, before } => {
+                    for Node { seen, .. } in &mut self.nodes {
+                        let current = seen.members == *before || forgiving;
+                        if seen.guard_ptr() == after.guard_ptr() && current {
+                            seen.members = after.members;
+                        }
+                    }
+                }
+                Change::Handed { from, to } => {
+                    for at in 0..self.nodes.len() {
+                        let Node { seen, piece } = self.nodes[at];
+                        if seen.guard_ptr() == *from {
+                            self.nodes.push(Node { seen: *to, piece });
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The minimum insert TID of a leaf. It is above every removal of a key that has left the leaf by now.
+#[inline]
+fn least<M: Machine>(seen: Seen<M>) -> u64 {
+    // Acquire pairs with the release in `min_insert_tid::raise`: who sees the word of a removal also sees the count of the
+    // insertion before.
+    seen.guard().header.word.load(Ordering::Acquire)
+}
+
+/// Where a scan stood before a leaf.
+#[derive(Default)]
+pub(crate) struct Place {
+    position: Vec<u8>,
+    has_position: bool,
+    inclusive: bool,
+}
+
+impl Place {
+    /// Takes note of where `cursor` stands.
+    #[inline]
+    pub fn mark(&mut self, cursor: &Cursor) {
+        self.position.clear();
+        self.has_position = cursor.position.is_some();
+        if let Some(position) = &cursor.position {
+            self.position.extend_from_slice(position);
+        }
+        self.inclusive = cursor.inclusive;
+    }
+
+    /// Has `cursor`, which has gone on over a leaf since, stand there again.
+    pub fn restore(&self, cursor: &mut Cursor) {
+        cursor.inclusive = self.inclusive;
+        cursor.finished = false;
+        match self.has_position {
+            true => {
+                let position = cursor.position.get_or_insert_default();
+                position.clear();
+                position.extend_from_slice(&self.position);
+            }
+            false => cursor.position = None,
+        }
+    }
+}
