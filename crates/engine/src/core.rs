@@ -236,7 +236,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     pub fn learn(&mut self, view: &View<M>) {
         self.rules.learn(view);
         if S::NEEDS.watches_gaps {
-            self.gaps.learn(view);
+            self.gaps.learn(view.entries());
         }
     }
 

@@ -7,10 +7,10 @@ use super::sources::Source;
 pub fn declared(sources: &[Source]) -> Complaints {
     let product = || sources.iter().filter(|source| source.is_product());
     let listed: Vec<&str> = product()
-        .flat_map(|source| source.code.split("FAULTS: &[&Fault] = &[").skip(1))
+        .flat_map(|source| source.code.split("FAULTS: &[&Fault] =").skip(1))
         .filter_map(|rest| rest.split("];").next())
         .flat_map(|table| table.split(','))
-        .map(|entry| entry.trim().trim_start_matches('&'))
+        .map(|entry| entry.trim_matches(|it: char| it.is_whitespace() || "&[".contains(it)))
         .map(|entry| entry.rsplit("::").next().unwrap_or(entry))
         .collect();
     let mut complaints = Vec::new();

@@ -10,49 +10,17 @@
 //! The scheme has the last word. It compares the counts when others can change nothing any more that the transaction
 //! depends on ([`Gaps::holds`]). What the transaction inserts itself is taken note of as it happens.
 
+mod faults;
 mod renew;
 
-use crate::tables::catalog::View;
+pub(crate) use faults::FAULTS;
+
 use crate::tables::table::Entry as TableEntry;
 use chiliad_api::TableId;
-use chiliad_machine::{Cost, Fault, Machine, Ordering, Rig, Word};
-use chiliad_storage::{Change, Cursor, Direction, RecordRef, Seen};
+use chiliad_machine::{Cost, Machine, Ordering, Word};
+use chiliad_storage::{Change, Cursor, Direction, LeafRun, RecordRef, Seen};
 use core::ops::{Bound, Range};
-use renew::Scratch;
-
-static RANGE_NOT_LOOKED_AT_AGAIN: Fault = Fault {
-    name: "range-not-looked-at-again",
-    step: "where a leaf has changed, what was met in it is compared with what is there now",
-    rig: Rig::SimSc,
-    schemes: &["silo", "occ", "occ-serial", "no-wait", "wait-die", "dl-detect"],
-    workload: "scan",
-    expected: &["G2", "G2-item", "G-single", "G1c"],
-    seeds: 200,
-};
-
-static LIMIT_TAKEN_FOR_END: Fault = Fault {
-    name: "limit-taken-for-end",
-    step: "the piece of a scan that met its limit ends with the last row that it returned, and not before",
-    rig: Rig::SimSc,
-    schemes: &["silo", "occ", "occ-serial", "no-wait", "wait-die", "dl-detect"],
-    workload: "scan",
-    expected: &["G2", "G2-item", "G-single", "G1c"],
-    seeds: 1000,
-};
-
-static ANOTHER_ABSENCE: Fault = Fault {
-    name: "another-absence",
-    step: "a key that has come and gone since it was missed is not the same absence",
-    rig: Rig::SimSc,
-    schemes: &["silo", "occ", "occ-serial", "no-wait", "wait-die", "dl-detect"],
-    workload: "scan",
-    expected: &["G2", "G2-item", "G-single", "G1c"],
-    seeds: 1000,
-};
-
-/// The planted bugs of looking again.
-pub(crate) static FAULTS: &[&Fault] =
-    &[&RANGE_NOT_LOOKED_AT_AGAIN, &LIMIT_TAKEN_FOR_END, &ANOTHER_ABSENCE];
+use faults::LIMIT_TAKEN_FOR_END;
 
 /// A leaf, its count, and the piece for which it was looked at.
 struct Node<M: Machine> {
@@ -119,9 +87,9 @@ impl<M: Machine> Gaps<M> {
     }
 
     /// The tables of the transactions that follow.
-    pub(crate) fn learn(&mut self, view: &View<M>) {
+    pub(crate) fn learn(&mut self, tables: &[TableEntry<M>]) {
         self.tables.clear();
-        self.tables.extend_from_slice(view.entries());
+        self.tables.extend_from_slice(tables);
     }
 
     #[inline]
@@ -168,6 +136,8 @@ impl<M: Machine> Gaps<M> {
         let start = self.met.len() as u32;
         self.met.extend(met);
         let met = start..self.met.len() as u32;
+        debug_assert!(from.key.is_some() || from.inclusive, "only a key is left out");
+        debug_assert!(end.key.is_some() || end.inclusive, "only a key is left out");
         let extent = Extent::Keys(Keys { from, to: end, direction: to.direction, met });
         self.pieces.push(Piece { table, extent, is_stale: false });
     }
@@ -224,6 +194,7 @@ impl<M: Machine> Gaps<M> {
     /// as seen after. An entry that had not been seen as it was just before is left alone, unless
     /// `forgiving`: its piece is looked at again.
     pub fn fix_up(&mut self, changes: &[Change<M>], forgiving: bool) {
+        debug_assert!(self.nodes.is_empty() || !self.pieces.is_empty(), "each leaf is of a piece");
         for change in changes {
             match change {
                 Change::Counted { after, before } => {
@@ -253,6 +224,20 @@ fn least<M: Machine>(seen: Seen<M>) -> u64 {
     // Acquire pairs with the release in `min_insert_tid::raise`: who sees the word of a removal also sees the count of the
     // insertion before.
     seen.guard().header.word.load(Ordering::Acquire)
+}
+
+/// What a worker keeps to look again with.
+struct Scratch<M: Machine> {
+    cursor: Cursor,
+    run: LeafRun<M>,
+    /// The leaves that cover the stale pieces now.
+    fresh: Vec<Node<M>>,
+}
+
+impl<M: Machine> Scratch<M> {
+    fn new() -> Self {
+        Self { cursor: Cursor::default(), run: LeafRun::default(), fresh: Vec::new() }
+    }
 }
 
 /// Where a scan stood before a leaf.

@@ -1,25 +1,10 @@
 //! Looking again at the pieces whose leaves have changed.
 
-use super::{ANOTHER_ABSENCE, Extent, Gaps, Node, Piece, RANGE_NOT_LOOKED_AT_AGAIN};
+use super::faults::{ANOTHER_ABSENCE, RANGE_NOT_LOOKED_AT_AGAIN};
+use super::{Extent, Gaps, Node, Piece, Scratch};
 use crate::access::WriteSet;
 use chiliad_machine::Machine;
-use chiliad_storage::{
-    Cursor, Direction, Found, Index, LeafRun, LocalHeap, OrderedIndex, RecordRef,
-};
-
-/// What a worker keeps to look again with.
-pub(crate) struct Scratch<M: Machine> {
-    cursor: Cursor,
-    run: LeafRun<M>,
-    /// The leaves that cover the stale pieces now.
-    fresh: Vec<Node<M>>,
-}
-
-impl<M: Machine> Scratch<M> {
-    pub fn new() -> Self {
-        Self { cursor: Cursor::default(), run: LeafRun::default(), fresh: Vec::new() }
-    }
-}
+use chiliad_storage::{Direction, Found, Index, LocalHeap, OrderedIndex, RecordRef};
 
 impl<M: Machine> Gaps<M> {
     /// Looks again at the pieces in whose leaves something has changed, and remembers the leaves that cover them now.
@@ -49,6 +34,10 @@ impl<M: Machine> Gaps<M> {
             self.nodes.append(&mut scratch.fresh);
             self.pieces.iter_mut().for_each(|piece| piece.is_stale = false);
         }
+        debug_assert!(
+            self.nodes.iter().all(|node| (node.piece as usize) < self.pieces.len()),
+            "each leaf is of a piece"
+        );
         self.scratch = scratch;
         same
     }
