@@ -27,6 +27,8 @@ pub(crate) struct Base<'a, M: Machine> {
     pub durable: Option<&'a Durable<M>>,
     /// The tallies of workers that have gone.
     pub retired: &'a Latch<M, Tally>,
+    /// As `Needs::versions_expire`.
+    pub versions_expire: bool,
 }
 
 impl<M: Machine> Base<'_, M> {
@@ -69,7 +71,7 @@ impl<M: Machine> Base<'_, M> {
                 .and_then(|()| durable.change_catalog(&self.catalog.blob_with(&made)));
             if let Err(error) = changed {
                 self.catalog.forget(&made);
-                self.catalog.dropped_tables.take_apart(self.heap, usize::MAX);
+                self.catalog.dropped_tables.take_apart(self.heap, self.versions_expire, usize::MAX);
                 return Err(error);
             }
         }
@@ -164,7 +166,7 @@ impl<M: Machine> Base<'_, M> {
             durable.wait(self.epochs.current())?;
         }
         self.bring_into_force(self.catalog.draft_with(&[dropped])?)?;
-        self.catalog.dropped_tables.take_apart(self.heap, usize::MAX);
+        self.catalog.dropped_tables.take_apart(self.heap, self.versions_expire, usize::MAX);
         Ok(())
     }
 

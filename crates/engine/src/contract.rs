@@ -139,6 +139,9 @@ pub struct Needs {
     /// The scheme remembers leaves in `Context::gaps` and compares their counts. The engine looks again at what the
     /// transaction has seen in those that have changed.
     pub watches_gaps: bool,
+    /// An old version belongs to the garbage of the worker that has overwritten it, and is freed when no snapshot of its
+    /// epoch is left. Links that lead to it stay: no reader follows them.
+    pub versions_expire: bool,
     /// Words that each record has for the scheme besides its header word: `RecordRef::further`.
     pub record_words: usize,
     /// Reads and writes go through a private copy of the whole row (Yu et al., 2014, 2.2), also where a transaction
@@ -153,6 +156,7 @@ impl Needs {
         declares_writes: false,
         collects_before_release: false,
         watches_gaps: false,
+        versions_expire: false,
         record_words: 0,
         copies_rows: false,
     };

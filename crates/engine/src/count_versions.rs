@@ -4,10 +4,11 @@
 use crate::base::Base;
 use crate::contract::{Scheme, Tables as _};
 use crate::database::Database;
+use crate::record_word;
 use crate::tables::catalog::View;
 use crate::tables::dropped::unpin_catalog_version;
 use chiliad_api::{Error, Result};
-use chiliad_machine::{Machine, Ordering};
+use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::{LeafRun, LocalHeap, RecordRef};
 
 impl<M: Machine, S: Scheme<M>> Database<M, S> {
@@ -24,6 +25,15 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
 }
 
 impl<M: Machine> Base<'_, M> {
+    /// The word below which a version is old enough for all snapshots: what it has replaced may have expired. Asked
+    /// while pinned.
+    pub(crate) fn expired_below(&self) -> u64 {
+        match self.versions_expire {
+            true => record_word::first_of(self.epochs.oldest()),
+            false => 0,
+        }
+    }
+
     fn count_versions(&self) -> Result<Vec<u64>> {
         let heap = LocalHeap::new(self.heap).ok_or(Error::NO_SLOT)?;
         let mut view = View::new();
@@ -36,9 +46,10 @@ impl<M: Machine> Base<'_, M> {
                 view.show(self.catalog, heap.slot());
                 view.with_index(*number, &mut |index, _| {
                     heap.pin();
+                    let expired = self.expired_below();
                     more = walk.next(&heap, index, &mut run);
                     for (_, record) in run.iter() {
-                        let older = older_versions(record);
+                        let older = old_versions(record, expired).count();
                         if counts.len() <= older {
                             counts.resize(older + 1, 0);
                         }
@@ -53,9 +64,18 @@ impl<M: Machine> Base<'_, M> {
     }
 }
 
-/// The length of the record's chain of older versions. Pinned.
-fn older_versions<M: Machine>(record: RecordRef<M>) -> usize {
-    // Acquire pairs with the release of the writer that linked the version.
-    let older = |block: &RecordRef<M>| block.next(Ordering::Acquire);
-    core::iter::successors(older(&record.value()), older).count()
+/// The older versions of a record, from new to old, but for those that have expired: those below one whose word is less
+/// than `expired_below`. Pinned since before that was asked for.
+pub(crate) fn old_versions<M: Machine>(
+    record: RecordRef<M>,
+    expired_below: u64,
+) -> impl Iterator<Item = RecordRef<M>> {
+    let older = move |block: RecordRef<M>, word: u64| {
+        // Acquire pairs with the release of the writer that linked the version.
+        let next = block.next(Ordering::Acquire).filter(|_| word >= expired_below);
+        next.map(|block| (block, block.word().load(Ordering::Relaxed)))
+    };
+    // Acquire pairs with the release that has published the word: the link is no older.
+    let first = older(record.value(), record.word().load(Ordering::Acquire));
+    core::iter::successors(first, move |&(block, word)| older(block, word)).map(|(block, _)| block)
 }

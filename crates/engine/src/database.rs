@@ -121,7 +121,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     pub fn tick(&self) {
         let Inner { heap, words, .. } = &*self.inner;
         self.inner.base().end_epoch();
-        words.catalog.dropped_tables.take_apart(heap, portion::<M>());
+        words.catalog.dropped_tables.take_apart(heap, S::NEEDS.versions_expire, portion::<M>());
         S::LockTable::background_tick(&words.scheme);
     }
 

@@ -4,8 +4,8 @@
 //! The engine owns the queue. Commits and rollbacks add to it; `collector.rs` takes from it and asks the scheme for
 //! the fate of each entry; a worker that ends leaves the rest to others.
 
-use chiliad_machine::Machine;
-use chiliad_storage::RecordRef;
+use chiliad_machine::{Cost, Machine};
+use chiliad_storage::{Home, Kind, LocalHeap, RecordRef};
 use std::collections::VecDeque;
 
 /// A record that may have to leave its index, or shed versions.
@@ -41,8 +41,18 @@ impl Due {
     }
 }
 
+/// An old version, which belongs to this queue and is not touched any more.
+struct OldVersion<M: Machine> {
+    block: RecordRef<M>,
+    home: Home,
+    /// The commit epoch in which it was overwritten: snapshots at or below may read it.
+    epoch: u64,
+}
+
 /// A worker's entries, in the order in which they come due.
 pub struct GarbageQueue<M: Machine> {
+    /// Old versions that expire (`Needs::versions_expire`), in the order of epochs.
+    versions: VecDeque<OldVersion<M>>,
     /// Entries that wait for no commit epoch, in the order of commits.
     now: VecDeque<Garbage<M>>,
     /// Entries that do, in the order of epochs.
@@ -52,18 +62,39 @@ pub struct GarbageQueue<M: Machine> {
 impl<M: Machine> GarbageQueue<M> {
     /// An empty one.
     pub fn new() -> Self {
-        Self { now: VecDeque::new(), later: VecDeque::new() }
+        Self { versions: VecDeque::new(), now: VecDeque::new(), later: VecDeque::new() }
     }
 
-    /// How many entries there are.
+    /// How many entries there are, besides old versions.
     pub fn len(&self) -> usize {
         self.now.len() + self.later.len()
     }
 
-    /// Whether there is none.
+    /// Whether there is nothing to collect.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.now.is_empty() && self.later.is_empty()
+        self.now.is_empty() && self.later.is_empty() && self.versions.is_empty()
+    }
+
+    /// Takes over an old version, which was overwritten in commit epoch `epoch`.
+    #[inline]
+    pub fn add_version(&mut self, heap: &LocalHeap<M>, block: RecordRef<M>, epoch: u64) {
+        let home = heap.home_of(Kind::Version, block);
+        self.versions.push_back(OldVersion { block, home, epoch });
+    }
+
+    /// Frees up to `budget` old versions that were overwritten below epoch `oldest`, at or above which all snapshots are
+    /// that begin now or are in progress. Pinned.
+    #[inline]
+    pub fn expire(&mut self, heap: &mut LocalHeap<M>, oldest: u64, budget: usize) {
+        for _ in 0..budget {
+            let Some(old) = self.versions.pop_front_if(|old| old.epoch < oldest) else { return };
+            M::work(Cost::Collect, 1);
+            M::mark("version expired");
+            // SAFETY: the block is this queue's. Readers at `oldest` and above do not follow the links that still lead to
+            // it (`parts/chain.rs`), and there are no others; who counts versions is pinned.
+            unsafe { heap.retire_to(old.home, old.block) };
+        }
     }
 
     /// Adds an entry after those that wait for the same.
@@ -89,8 +120,11 @@ impl<M: Machine> GarbageQueue<M> {
         if is_due { queue.pop_front() } else { None }
     }
 
-    /// Takes all entries, due or not.
-    pub fn drain(&mut self) -> impl Iterator<Item = Garbage<M>> {
-        self.now.drain(..).chain(self.later.drain(..))
+    /// Takes over all that is in another queue, due or not.
+    pub fn absorb(&mut self, other: &mut Self) {
+        self.versions.append(&mut other.versions);
+        self.now.append(&mut other.now);
+        self.later.append(&mut other.later);
+        debug_assert!(other.is_empty(), "nothing stays");
     }
 }

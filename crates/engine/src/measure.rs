@@ -3,11 +3,12 @@
 
 use crate::base::Base;
 use crate::contract::{Scheme, Tables as _};
+use crate::count_versions::old_versions;
 use crate::database::Database;
 use crate::tables::catalog::View;
 use crate::tables::dropped::unpin_catalog_version;
 use chiliad_api::{Error, Footprint, Result, TableMemory};
-use chiliad_machine::{Machine, Ordering};
+use chiliad_machine::Machine;
 use chiliad_storage::{IndexMemory, LeafRun, LocalHeap, Measuring, RecordRef};
 
 impl<M: Machine, S: Scheme<M>> Database<M, S> {
@@ -63,7 +64,8 @@ impl<M: Machine> Base<'_, M> {
                 let measuring = measuring.get_or_insert_with(|| index.measuring());
                 heap.pin();
                 more = index.measure_some(heap, measuring, &mut run, &mut index_memory);
-                run.records.iter().for_each(|&(_, record)| weigh(record, &mut footprint));
+                let expired = self.expired_below();
+                run.records.iter().for_each(|&(_, record)| weigh(record, expired, &mut footprint));
                 heap.unpin();
             });
             unpin_catalog_version(heap.slot());
@@ -75,16 +77,14 @@ impl<M: Machine> Base<'_, M> {
 }
 
 /// Adds a record, its overflowing value and its older versions. Pinned.
-fn weigh<M: Machine>(record: RecordRef<M>, footprint: &mut Footprint) {
+fn weigh<M: Machine>(record: RecordRef<M>, expired_below: u64, footprint: &mut Footprint) {
     footprint.records += 1;
     footprint.record_bytes += record.slot_bytes() as u64;
     let value = record.value();
     if value != record {
         footprint.record_bytes += value.slot_bytes() as u64;
     }
-    // Acquire pairs with the release of the writer that linked the version.
-    let older = |block: &RecordRef<M>| block.next(Ordering::Acquire);
-    for version in core::iter::successors(older(&value), older) {
+    for version in old_versions(record, expired_below) {
         footprint.versions += 1;
         footprint.version_bytes += version.slot_bytes() as u64;
     }

@@ -4,7 +4,7 @@ use crate::base::Base;
 use crate::contract::Scheme;
 use crate::durable::{Durable, Turn};
 use crate::epoch::Epochs;
-use crate::garbage::Garbage;
+use crate::garbage::GarbageQueue;
 use crate::options::Options;
 use crate::tables::catalog::Catalog;
 use chiliad_api::{Error, Tally};
@@ -34,7 +34,7 @@ pub struct Words<M: Machine, S: Scheme<M>> {
     /// Workers ever made: their serial numbers name them in stamps, since slots are used again.
     pub workers: M::Word,
     /// Garbage of workers that have gone.
-    pub orphans: Latch<M, Vec<Garbage<M>>>,
+    pub orphans: Latch<M, GarbageQueue<M>>,
     /// The tallies of workers that have gone.
     pub retired: Latch<M, Tally>,
 }
@@ -57,7 +57,7 @@ impl<M: Machine, S: Scheme<M>> Inner<M, S> {
             declaring: Turn::new(),
             durable,
             workers: M::Word::new(incarnation * WORKERS_PER_INCARNATION),
-            orphans: Latch::new(Vec::new()),
+            orphans: Latch::new(GarbageQueue::new()),
             retired: Latch::new(Tally::default()),
         };
         Arc::new(Self { options, heap, words: Shared::new(words) })
@@ -67,7 +67,8 @@ impl<M: Machine, S: Scheme<M>> Inner<M, S> {
     pub fn base(&self) -> Base<'_, M> {
         let Words { epochs, catalog, declaring, durable, retired, .. } = &*self.words;
         let (options, heap, durable) = (&self.options, &self.heap, durable.as_ref());
-        Base { options, heap, epochs, catalog, declaring, durable, retired }
+        let versions_expire = S::NEEDS.versions_expire;
+        Base { options, heap, epochs, catalog, declaring, durable, retired, versions_expire }
     }
 
     /// The typed error for a memory limit that is reached.

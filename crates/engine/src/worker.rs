@@ -91,9 +91,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
     pub fn maintain(&mut self) {
         debug_assert!(matches!(self.core.attempt.state, State::Idle), "it is idle");
         if let Some(mut orphans) = self.core.inner.words.orphans.try_lock() {
-            for garbage in orphans.drain(..) {
-                self.core.garbage.add(garbage);
-            }
+            self.core.garbage.absorb(&mut orphans);
         }
         self.catch_up();
         self.core.collect(&self.view, usize::MAX);
@@ -104,7 +102,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
 impl<M: Machine, S: Scheme<M>> Drop for Worker<M, S> {
     fn drop(&mut self) {
         let words = &self.core.inner.words;
-        words.orphans.lock().extend(self.core.garbage.drain());
+        words.orphans.lock().absorb(&mut self.core.garbage);
         debug_assert!(self.core.garbage.is_empty(), "others collect it");
         words.retired.lock().absorb(&mut self.core.tally);
         if let Some(log) = &self.core.log {

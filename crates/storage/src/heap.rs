@@ -149,6 +149,10 @@ fn pool_of<M: Machine>(kind: Kind, record: RecordRef<M>) -> usize {
     sparse + pool_index(kind, record.class())
 }
 
+/// The pool that a slot returns to.
+#[derive(Clone, Copy)]
+pub struct Home(u16);
+
 /// The shared part. Lives in the machine's memory, because its words do.
 pub struct Heap<M: Machine> {
     limit_bytes: u64,
@@ -682,6 +686,21 @@ impl<M: Machine> LocalHeap<M> {
     pub unsafe fn retire_record(&mut self, kind: Kind, record: RecordRef<M>) {
         let place = NonNull::new(record.as_ptr().cast()).expect("not null");
         self.retire_class(pool_of(kind, record), place);
+    }
+
+    /// Where a record or version block goes when it is retired: [`LocalHeap::retire_to`] need not look at it again.
+    #[inline]
+    pub fn home_of(&self, kind: Kind, record: RecordRef<M>) -> Home {
+        Home(pool_of(kind, record) as u16)
+    }
+
+    /// Retires a record or version block without touching it.
+    ///
+    /// # Safety
+    /// As for [`LocalHeap::retire`], and `home` is what [`LocalHeap::home_of`] said of it.
+    pub unsafe fn retire_to(&mut self, home: Home, record: RecordRef<M>) {
+        let place = NonNull::new(record.as_ptr().cast()).expect("not null");
+        self.retire_class(usize::from(home.0), place);
     }
 
     fn retire_class(&mut self, pool: usize, place: NonNull<u8>) {

@@ -24,7 +24,7 @@ mod supply;
 pub use budget::OutOfMemory;
 pub use classes::{SCHEME_WORDS_MAX, slot_bytes_for};
 pub use guard::{Guard, Header, Seen};
-pub use heap::{FAULTS, Heap, Kind, LocalHeap, Usage};
+pub use heap::{FAULTS, Heap, Home, Kind, LocalHeap, Usage};
 pub use index::{
     Change, Changes, Cursor, Direction, Found, HashIndex, Hooks, Index, IndexMemory, LookupBatch,
     Measuring, Teardown,

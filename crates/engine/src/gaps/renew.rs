@@ -29,7 +29,9 @@ impl<M: Machine> Gaps<M> {
                 same = self.is_same(number, piece, heap, writes, &mut scratch);
             }
         }
-        if same {
+        if !same {
+            scratch.fresh.clear();
+        } else {
             self.nodes.retain(|node| !self.pieces[node.piece as usize].is_stale);
             self.nodes.append(&mut scratch.fresh);
             self.pieces.iter_mut().for_each(|piece| piece.is_stale = false);

@@ -178,7 +178,7 @@ impl<M: Machine> Base<'_, M> {
             draft.settle()?;
             version = self.catalog.publish_draft(draft);
         }
-        self.catalog.dropped_tables.take_apart(self.heap, usize::MAX);
+        self.catalog.dropped_tables.take_apart(self.heap, self.versions_expire, usize::MAX);
         Ok(())
     }
 

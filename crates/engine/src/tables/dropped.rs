@@ -102,7 +102,12 @@ impl<M: Machine> DroppedTables<M> {
 
     /// Takes tables apart that nobody can reach any more, until `budget` nodes and entries are dealt
     /// with. Leaves it to later calls when there is no worker slot to do it by.
-    pub fn take_apart(&self, heap: &Arc<Shared<M, Heap<M>>>, mut budget: usize) {
+    pub fn take_apart(
+        &self,
+        heap: &Arc<Shared<M, Heap<M>>>,
+        versions_expire: bool,
+        mut budget: usize,
+    ) {
         if self.count() == 0 {
             return;
         }
@@ -112,7 +117,9 @@ impl<M: Machine> DroppedTables<M> {
         let oldest = oldest_catalog_version(&heap.slots);
         if let Some(mut local) = LocalHeap::new(heap) {
             // SAFETY: an index hands out each record once, and nobody sees the table.
-            let mut each = |local: &mut LocalHeap<M>, record| unsafe { discard(local, record) };
+            let mut each = |local: &mut LocalHeap<M>, record| unsafe {
+                discard(local, record, versions_expire)
+            };
             dropped_tables.retain_mut(|Dropped { table, version, teardown }| {
                 // SAFETY: no transaction sees the table, or ever will again, and none touches what
                 // it does not see.
@@ -173,11 +180,16 @@ pub fn oldest_catalog_version<M: Machine>(slots: &Slots<M>) -> u64 {
     pinned.filter(|&version| version != 0).min().unwrap_or(u64::MAX)
 }
 
-/// Frees a record and the blocks that hang on its link, for schemes whose words are TIDs.
+/// Frees a record and the blocks that hang on its link, for schemes whose words are TIDs: all of them, or the one of an
+/// overflowing value, where old versions expire by themselves.
 ///
 /// # Safety
 /// No transaction or collector can reach the record any more, and it is handed in once.
-unsafe fn discard<M: Machine>(heap: &mut LocalHeap<M>, record: RecordRef<M>) {
+unsafe fn discard<M: Machine>(
+    heap: &mut LocalHeap<M>,
+    record: RecordRef<M>,
+    versions_expire: bool,
+) {
     let word = record.word();
     // The holder, if there is one, is a collector that kept the slot's address from an earlier life,
     // in a table that it still sees; it leaves within instructions. Transactions that placed or
@@ -190,13 +202,13 @@ unsafe fn discard<M: Machine>(heap: &mut LocalHeap<M>, record: RecordRef<M>) {
         }
     };
     M::enter_section();
-    let mut next = record.next(Ordering::Relaxed);
+    let mut next = if versions_expire { record.overflow() } else { record.next(Ordering::Relaxed) };
     record.set_next(None, Ordering::Relaxed);
     // Collectors that kept the address find the record dead from here on, as after an ordinary removal.
     record_word::publish(word, found | record_word::DEAD);
     M::leave_section();
     while let Some(block) = next {
-        next = block.next(Ordering::Relaxed);
+        next = block.next(Ordering::Relaxed).filter(|_| !versions_expire);
         // SAFETY: only the record led to the block, which is nobody else's now.
         unsafe { heap.free_record(Kind::Version, block) };
     }

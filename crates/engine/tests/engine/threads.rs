@@ -226,9 +226,10 @@ fn memory_stays_bounded_while_versions_come_and_go() {
             bank.db.stats().memory.reserved_bytes
         };
         let warm = reserved_after(20_000);
-        let after = reserved_after(200_000);
+        let after = reserved_after(800_000);
         bank.stop.store(true, Relaxed);
-        assert!(after <= 2 * warm, "{warm} bytes grew to {after}");
+        // A few chunks more, where a thread was kept waiting: versions that nobody frees would take megabytes.
+        assert!(after <= warm + (256 << 10), "{warm} bytes grew to {after}");
     });
 }
 

@@ -2,8 +2,18 @@
 //! that it had when it was in place.
 //!
 //! Nobody changes a version that is in a chain. Whoever changes the chain holds the record, for the
-//! scheme to say how; readers follow it at any time, and a version that leaves it is retired, so that
-//! they can finish.
+//! scheme to say how; readers follow it at any time.
+//!
+//! How a version leaves its chain:
+//!
+//! - **It is cut off**, where snapshots go by timestamps (`mvcc`, snapshots under locks), and retired, so that readers can
+//!   finish.
+//! - **It expires**, under Silo: it is retired when all snapshots are younger than the commit that has overwritten it, and
+//!   the link that leads to it stays. No reader follows such a link. A reader at boundary `b` goes on from a version only if
+//!   that one is not below `b`. Let it be X, of an epoch at or above `b`, and L the version that its link leads to, which
+//!   was overwritten by S. If S is X, L was overwritten at or above `b`, and has not expired while the reader is there. If
+//!   S is older than X, no version was kept between L and X; so no boundary that anybody reads at lies between S and X
+//!   (`Epochs::must_keep`), and S is not below `b` either.
 
 use crate::arena::Arena;
 use crate::record_word;

@@ -1,9 +1,12 @@
-//! The collector (Tu, 2013, 4.8): unneeded versions leave their chains, tombstones their indexes.
+//! The collector (Tu, 2013, 4.8): old versions expire, tombstones leave their indexes.
 //!
 //! There is no tree walker: each worker queues what its own commits made superfluous and takes a
 //! few items off the queue after each transaction, as soon as no snapshot can need them. The cost
 //! is thus paid where the garbage is made, and space is bounded by what one or two snapshot epochs
 //! overwrite.
+//!
+//! An old version is freed without a look at its record, which is in nobody's cache any more, or at the version
+//! itself. The link that leads to it stays, and no reader follows it (`parts/chain.rs` says why).
 
 use super::{Optimistic, drop_version, faults};
 use crate::collector::{self, Fate};
@@ -22,38 +25,12 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         tables: &dyn Tables<M>,
         budget: usize,
     ) {
-        let due = Due { epoch: cx.epochs.oldest(), ..Due::ALL };
+        let oldest = cx.epochs.oldest();
+        cx.garbage.expire(cx.heap, oldest, budget);
+        let due = Due { epoch: oldest, ..Due::ALL };
         collector::sweep(self, cx, tables, budget, due, |scheme, cx, garbage| {
-            match garbage.key.is_some() {
-                true => scheme.unlink(cx, tables, garbage),
-                false => scheme.shorten(cx, garbage),
-            }
+            scheme.unlink(cx, tables, garbage)
         });
-    }
-
-    /// Cuts the chain of a record that was overwritten a snapshot epoch ago.
-    fn shorten(&mut self, cx: &mut Context<'_, M, Self>, garbage: &Garbage<M>) -> Fate {
-        debug_assert!(!garbage.placeholder, "a placeholder has no older versions");
-        let record = garbage.record;
-        let word = record.word();
-        let found = match record_word::try_latch(word) {
-            Ok(found) => found,
-            // A dead record's chain goes with it.
-            Err(found) if found & record_word::DEAD != 0 => return Fate::Gone,
-            Err(_) => return Fate::Blocked,
-        };
-        M::enter_section();
-        // If the slot holds another record by now, that one's chain may be cut just as well.
-        // Readers may be on their way along the chain. Release pairs with the acquire fence of
-        // `versioned_read::snapshot`: a reader that meets the link that is set below meets the latch.
-        M::fence(Ordering::Release);
-        let above = record.value();
-        let first = self.cut(cx, above.next(Ordering::Relaxed), found);
-        // Release pairs with the acquire of the link in `versioned_read::snapshot`.
-        above.set_next(first, Ordering::Release);
-        record_word::publish(word, found);
-        M::leave_section();
-        Fate::Gone
     }
 
     /// Takes a tombstone or an abandoned placeholder out of its index.
@@ -93,17 +70,13 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         Fate::Blocked
     }
 
-    /// Frees a record that has left its index, with all its versions.
+    /// Frees a record that has left its index. Its old versions expire by themselves.
     fn retire(&mut self, cx: &mut Context<'_, M, Self>, garbage: &Garbage<M>) {
         M::mark("record unlinked");
         let record = garbage.record;
-        // Acquire pairs with the release in `RecordRef::write_before`, which has made the chain.
-        let mut next = record.next(Ordering::Acquire);
-        // Release pairs with the acquire of the link in `versioned_read::snapshot`.
-        record.set_next(None, Ordering::Release);
-        while let Some(block) = next {
-            // Acquire pairs with the release in `chain::cut`.
-            next = block.next(Ordering::Acquire);
+        if let Some(block) = record.overflow() {
+            // Release pairs with the acquire of the link in `versioned_read::snapshot`.
+            record.set_next(None, Ordering::Release);
             drop_version(cx, block);
         }
         // SAFETY: it has left its index during this pin, by our hand alone.

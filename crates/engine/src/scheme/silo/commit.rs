@@ -5,7 +5,6 @@ use super::{GLOBAL_TID, KEY_VALUE, Optimistic, SILO, faults, give_back};
 use crate::access::{Kind, Write, WriteSet};
 use crate::contract::{Abort, CommitPoint, Context};
 use crate::gaps::Gaps;
-use crate::garbage::Garbage;
 use crate::record_word;
 use crate::scheme::parts::versioned_read::latched_too_long;
 use crate::scheme::parts::{chain, in_place};
@@ -171,9 +170,8 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         if M::fault(&faults::UNLATCHED_BEFORE_TID) {
             record_word::publish(record.word(), write.prior & !record_word::LATCH);
         }
-        let plain = write.spare[0].is_none()
-            && write.spare[1].is_none()
-            && record.next(Ordering::Relaxed).is_none();
+        let plain =
+            write.spare[0].is_none() && write.spare[1].is_none() && record.overflow().is_none();
         if plain {
             record.write(value);
         } else {
@@ -197,33 +195,26 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         let keep = write.spare[0].is_some() && !M::fault(&faults::OLD_VERSION_LOST);
         if keep {
             M::mark("old version put by");
-            chain = match head {
+            let block = match head {
                 // An overflowing value is a version block already, under the TID it was written by.
-                Some(block) => Some(block),
+                Some(block) => block,
                 None => {
                     let block = write.spare[0].take().expect("checked");
                     let prior = if write.placed { record_word::ABSENT } else { write.prior };
-                    Some(chain::put_by(record, block, chain, prior))
+                    chain::put_by(record, block, other_than(chain, block), prior)
                 }
             };
-            cx.garbage.add(Garbage {
-                table: write.table.0,
-                record,
-                key: None,
-                order: point.order,
-                placeholder: false,
-                epoch: point.epoch,
-            });
+            cx.garbage.add_version(cx.heap, block, point.epoch);
+            chain = Some(block);
         } else if let Some(block) = head {
             drop_version(cx, block);
         }
-        chain = self.cut(cx, chain, point.order);
         match write.spare[1].take() {
             Some(block) => {
                 M::mark("value outgrew its record");
                 block.write(value);
                 block.word().store(point.order, Ordering::Relaxed);
-                block.set_next(chain, Ordering::Relaxed);
+                block.set_next(other_than(chain, block), Ordering::Relaxed);
                 record.set_overflow(block);
             }
             None => record.write_before(value, chain),
@@ -232,17 +223,14 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             give_back(cx.heap, unused);
         }
     }
+}
 
-    /// Shortens the chain of versions below one whose word is `above` to what snapshots still need.
-    pub(super) fn cut(
-        &mut self,
-        cx: &mut Context<'_, M, Self>,
-        chain: Option<RecordRef<M>>,
-        above: u64,
-    ) -> Option<RecordRef<M>> {
-        let oldest = record_word::first_of(cx.epochs.oldest());
-        chain::cut(chain, above, oldest, |block| drop_version(cx, block))
-    }
+/// What hangs on a record, below `block`: nothing where a version has expired whose block this is now.
+fn other_than<M: Machine>(
+    chain: Option<RecordRef<M>>,
+    block: RecordRef<M>,
+) -> Option<RecordRef<M>> {
+    chain.filter(|&version| version != block)
 }
 
 /// The epoch of the version that a write overwrites. A record that the transaction has placed had

@@ -95,7 +95,8 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         _ => SchemeName::KeyValue.info(),
     };
 
-    const NEEDS: Needs = Needs { watches_gaps: Self::TRACKS, ..Needs::NOTHING };
+    const NEEDS: Needs =
+        Needs { watches_gaps: Self::TRACKS, versions_expire: true, ..Needs::NOTHING };
 
     type Shared = Global<M>;
     type LeafHooks = MinInsertTids;
