@@ -3,6 +3,7 @@
 use crate::arena::Piece;
 use crate::contract::{LockTable, Scheme};
 use crate::core::{Core, State};
+use crate::gaps::REST_OF_RANGE_FORGOTTEN;
 use crate::handles::Handles;
 use crate::read_ops::{GROUP, Looked, check_key};
 use crate::tables::catalog::View;
@@ -223,7 +224,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Remembers what the scan has seen of a leaf: its first entries, `used` of them, and what lies between.
     #[inline]
     fn note_piece(&mut self, id: TableId, run: &LeafRun<M>, used: usize, limited: bool) {
-        let last = run.iter().take(used).last().map(|(key, _)| key).filter(|_| limited);
+        let is_end = limited || M::fault(&REST_OF_RANGE_FORGOTTEN);
+        let last = if is_end { run.iter().take(used).last().map(|(key, _)| key) } else { None };
         let met = run.records[..used].iter().map(|&(_, record)| record);
         self.gaps.begin_keys(id, &self.scan.place, &self.scan.cursor, last, met);
     }

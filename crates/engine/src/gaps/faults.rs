@@ -12,9 +12,9 @@ pub(super) static RANGE_NOT_LOOKED_AT_AGAIN: Fault = Fault {
     seeds: 200,
 };
 
-pub(super) static LIMIT_TAKEN_FOR_END: Fault = Fault {
-    name: "limit-taken-for-end",
-    step: "the piece of a scan that met its limit ends with the last row that it returned, and not before",
+pub(crate) static REST_OF_RANGE_FORGOTTEN: Fault = Fault {
+    name: "rest-of-range-forgotten",
+    step: "a scan that was not stopped by its limit has seen the keys after its last row, too",
     rig: Rig::SimSc,
     schemes: &["silo", "occ", "occ-serial", "no-wait", "wait-die", "dl-detect"],
     workload: "scan",
@@ -34,4 +34,4 @@ pub(super) static ANOTHER_ABSENCE: Fault = Fault {
 
 /// The planted bugs of looking again.
 pub(crate) static FAULTS: &[&Fault] =
-    &[&RANGE_NOT_LOOKED_AT_AGAIN, &LIMIT_TAKEN_FOR_END, &ANOTHER_ABSENCE];
+    &[&RANGE_NOT_LOOKED_AT_AGAIN, &REST_OF_RANGE_FORGOTTEN, &ANOTHER_ABSENCE];

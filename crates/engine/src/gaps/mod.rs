@@ -13,14 +13,13 @@
 mod faults;
 mod renew;
 
-pub(crate) use faults::FAULTS;
+pub(crate) use faults::{FAULTS, REST_OF_RANGE_FORGOTTEN};
 
 use crate::tables::table::Entry as TableEntry;
 use chiliad_api::TableId;
 use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Change, Cursor, Direction, LeafRun, RecordRef, Seen};
 use core::ops::{Bound, Range};
-use faults::LIMIT_TAKEN_FOR_END;
 
 /// A leaf, its count, and the piece for which it was looked at.
 struct Node<M: Machine> {
@@ -128,7 +127,7 @@ impl<M: Machine> Gaps<M> {
         };
         // What is still to be looked at is not of this piece.
         let (end, inclusive) = match (last, to.finished) {
-            (Some(last), _) => (Some(last), !M::fault(&LIMIT_TAKEN_FOR_END)),
+            (Some(last), _) => (Some(last), true),
             (None, true) => (to.end.as_deref(), to.end_inclusive),
             (None, false) => (to.position.as_deref(), !to.inclusive),
         };

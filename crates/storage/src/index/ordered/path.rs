@@ -65,11 +65,6 @@ impl<'t, M: Machine> Place<'t, M> {
         }
     }
 
-    /// Whether the holder is still as it was.
-    pub(super) fn holds(&self) -> bool {
-        self.version().holds(self.stamp)
-    }
-
     /// Latches the holder if it is still as it was.
     pub(super) fn try_latch(&self) -> Option<Held<'t, M>> {
         self.version().try_latch(self.stamp)
@@ -125,20 +120,22 @@ impl<M: Machine> OrderedIndex<M> {
         M::work(Cost::Descend, 1);
         let anchor: &'t Anchor<M> = &self.anchor;
         let mut place = Place { holder: Holder::Anchor(anchor), stamp: anchor.version.read() };
-        let (mut above, mut full) = (None, None);
         let mut offset = 0;
         let (mut slice, mut rank) = (slice_at(key, 0), rank_at(key, 0));
         loop {
-            let child = place.link().load(Ordering::Relaxed);
+            let (mut above, mut full) = (None, None);
+            // Those of `place`, without a look at what kind of holder it is.
+            let mut version = place.version();
+            let mut child = place.link().load(Ordering::Relaxed);
             prefetch_node::<M>(child);
-            if !place.holds() {
+            if !version.holds(place.stamp) {
                 return None;
             }
-            if child.tag() == TAG_INNER {
+            while child.tag() == TAG_INNER {
                 // SAFETY: the holder was validated after the link was read; we are pinned.
                 let node: &'t Inner<M> = unsafe { inner_of(child) };
                 let stamp = node.version.read();
-                if !place.holds() {
+                if !version.holds(place.stamp) {
                     return None;
                 }
                 if stamp.count() < INNER_KEYS {
@@ -147,20 +144,25 @@ impl<M: Machine> OrderedIndex<M> {
                     full = Some(Full { place, node, stamp });
                 }
                 above = Some(place);
-                place = Place { holder: Holder::Inner(node, node.search(slice)), stamp };
-                continue;
+                let index = node.search(slice);
+                place = Place { holder: Holder::Inner(node, index), stamp };
+                version = &node.version;
+                child = node.child(index).load(Ordering::Relaxed);
+                prefetch_node::<M>(child);
+                if !version.holds(stamp) {
+                    return None;
+                }
             }
             // SAFETY: the holder was validated after the link was read; we are pinned.
             let leaf: &'t Leaf<M> = unsafe { leaf_of(child) };
             let stamp = leaf.version.read();
-            if !place.holds() {
+            if !version.holds(place.stamp) {
                 return None;
             }
             let spot = leaf.find(stamp, slice, rank);
             let Spot::At(index, KIND_LAYER) = spot else {
                 return Some(Path { above, place, leaf, stamp, spot, slice, rank, offset, full });
             };
-            (above, full) = (None, None);
             place = Place { holder: Holder::Leaf(leaf, index), stamp };
             // The rank was that of keys that go on, so there are more bytes.
             offset += SLICE_BYTES;
