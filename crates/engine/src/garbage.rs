@@ -4,7 +4,7 @@
 //! The engine owns the queue. Commits and rollbacks add to it; `collector.rs` takes from it and asks the scheme for
 //! the fate of each entry; a worker that ends leaves the rest to others.
 
-use chiliad_machine::{Cost, Machine};
+use chiliad_machine::Machine;
 use chiliad_storage::{Home, Kind, LocalHeap, RecordRef};
 use std::collections::VecDeque;
 
@@ -83,18 +83,12 @@ impl<M: Machine> GarbageQueue<M> {
         self.versions.push_back(OldVersion { block, home, epoch });
     }
 
-    /// Frees up to `budget` old versions that were overwritten below epoch `oldest`, at or above which all snapshots are
-    /// that begin now or are in progress. Pinned.
+    /// Takes the first old version if it was overwritten below epoch `oldest`, at or above which all snapshots are that
+    /// begin now or are in progress.
     #[inline]
-    pub fn expire(&mut self, heap: &mut LocalHeap<M>, oldest: u64, budget: usize) {
-        for _ in 0..budget {
-            let Some(old) = self.versions.pop_front_if(|old| old.epoch < oldest) else { return };
-            M::work(Cost::Collect, 1);
-            M::mark("version expired");
-            // SAFETY: the block is this queue's. Readers at `oldest` and above do not follow the links that still lead to
-            // it (`parts/chain.rs`), and there are no others; who counts versions is pinned.
-            unsafe { heap.retire_to(old.home, old.block) };
-        }
+    pub fn take_version(&mut self, oldest: u64) -> Option<(Home, RecordRef<M>)> {
+        let old = self.versions.pop_front_if(|old| old.epoch < oldest);
+        old.map(|old| (old.home, old.block))
     }
 
     /// Adds an entry after those that wait for the same.

@@ -14,7 +14,7 @@ use crate::contract::{Context, Tables};
 use crate::garbage::{Due, Garbage};
 use crate::record_word;
 use crate::scheme::parts::unlink;
-use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::Kind as SlotKind;
 
 impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
@@ -26,7 +26,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         budget: usize,
     ) {
         let oldest = cx.epochs.oldest();
-        cx.garbage.expire(cx.heap, oldest, budget);
+        expire(cx, oldest, budget);
         let due = Due { epoch: oldest, ..Due::ALL };
         collector::sweep(self, cx, tables, budget, due, |scheme, cx, garbage| {
             scheme.unlink(cx, tables, garbage)
@@ -81,5 +81,22 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         }
         // SAFETY: it has left its index during this pin, by our hand alone.
         unsafe { cx.heap.retire_record(SlotKind::Record, record) };
+    }
+}
+
+/// Frees up to `budget` old versions that no snapshot at or above `oldest` reads. Pinned.
+#[inline]
+fn expire<M: Machine, const VARIANT: u8>(
+    cx: &mut Context<'_, M, Optimistic<M, VARIANT>>,
+    oldest: u64,
+    budget: usize,
+) {
+    for _ in 0..budget {
+        let Some((home, block)) = cx.garbage.take_version(oldest) else { return };
+        M::work(Cost::Collect, 1);
+        M::mark("version expired");
+        // SAFETY: the block is ours alone. Readers at `oldest` and above do not follow the links that still lead to it
+        // (`parts/chain.rs`), and there are no others; whoever counts versions is pinned.
+        unsafe { cx.heap.retire_to(home, block) };
     }
 }
