@@ -34,9 +34,18 @@ const MIRI: &[&[&str]] = &[
     &["-p", "chiliad-machine", "--lib", "--", "plain", "bytes", "link"],
     &["-p", "chiliad-storage", "--lib", "--", "slice"],
     &["-p", "chiliad-row", "--test", "rows", "--", "key::"],
-    &["-p", "chiliad-storage", "--test", "heap"],
-    &["-p", "chiliad-storage", "--test", "ordered"],
-    &["-p", "chiliad-storage", "--test", "hash", "--", "random", "neighbouring", "division"],
+    &[
+        "-p",
+        "chiliad-storage",
+        "--test",
+        "storage",
+        "--",
+        "heap::",
+        "ordered::",
+        "hash::random",
+        "hash::neighbouring",
+        "hash::a_division",
+    ],
     &["-p", "chiliad-engine", "--lib", "--", "--skip", "models"],
     &["-p", "chiliad-engine", "--test", "engine", "--", "one_core::"],
     &["-p", "chiliad-log", "--lib", "--", "codec", "manifest", "names"],
@@ -46,9 +55,16 @@ const MIRI: &[&[&str]] = &[
 
 /// Tests on real threads, for both sanitizers.
 const STRESS: &[&[&str]] = &[
-    &["-p", "chiliad-storage", "--test", "heap"],
-    &["-p", "chiliad-storage", "--test", "hash_threads"],
-    &["-p", "chiliad-storage", "--test", "ordered_threads"],
+    &[
+        "-p",
+        "chiliad-storage",
+        "--test",
+        "storage",
+        "--",
+        "heap::",
+        "hash_threads::",
+        "ordered_threads::",
+    ],
     &["-p", "chiliad-engine", "--test", "engine", "--", "threads::"],
     &["-p", "chiliad-lock", "--test", "refusals"],
     &["-p", "chiliad", "--test", "facade", "--", "durable::"],
@@ -179,7 +195,8 @@ mod tests {
                 let file = tests.join(format!("{name}.rs"));
                 let is_there = file.is_file() || tests.join(name).join("main.rs").is_file();
                 assert!(is_there, "{package} has no tests called {name}");
-                if let Some(module) = line.last().and_then(|word| word.strip_suffix("::")) {
+                let modules = line.iter().filter_map(|word| word.split_once("::"));
+                for (module, _) in modules {
                     let file = tests.join(name).join(format!("{module}.rs"));
                     assert!(file.is_file(), "{} is not there", file.display());
                 }

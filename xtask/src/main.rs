@@ -1,5 +1,6 @@
 //! `cargo xtask`: what a maintainer runs beside `cargo test`.
 //!
+//! - `test`: the tests of the workspace, two programs of them at once;
 //! - `tidy`: the rules of the architecture, as a check;
 //! - `deep`: what needs more than stable Rust, skipped with a printed line where it is missing;
 //! - `fuzz`: damaged files and directories, guided by coverage;
@@ -17,6 +18,7 @@ mod instructions;
 mod interleaving;
 mod nightly;
 mod postgres;
+mod programs;
 mod publish;
 mod tidy;
 
@@ -33,6 +35,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
+    /// Run the tests of `cargo test --workspace`, two programs of them at once
+    Test,
     /// Check the rules of the architecture; fails when one is broken
     Tidy,
     /// Run Miri, sanitizers and long loom models, as far as the toolchain has them
@@ -61,6 +65,7 @@ fn root() -> PathBuf {
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().task {
+        Task::Test => programs::run(&root()),
         Task::Tidy => tidy::run(&root()),
         Task::Deep(arguments) => deep::run(&arguments, &root()),
         Task::Fuzz(arguments) => fuzz::run(&arguments, &root()),

@@ -1,12 +1,18 @@
-//! What following changes costs: changes read in a second, and the rate of writers with a follower beside them and without
-//! one, in turns, with the ratio of each turn.
+//! What following changes costs: the changes that one reader takes in a second, and what the writers lose to it.
 //!
 //! ```text
 //! cargo bench -p chiliad --bench changes -- [changes] [writers] [turns] [transactions per writer and second; 0: all it can]
 //! ```
+//!
+//! First a reader takes all `changes` from the start of the log, three times, with nobody beside it. Then the writers run
+//! alone and with a reader that follows them, in turns; each turn begins with the other half. Where there are more cores
+//! than one, the reader and the threads of the database have the last one, in both halves, and the writers have the others:
+//! what writers lose is then not a core. With several writers on one core their rate together counts.
 
 use chiliad::changes::Position;
 use chiliad::{Database, Durability, Error, Options, Table};
+use chiliad_machine::{allowed_cores, restrict_to_cores};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -15,6 +21,11 @@ const SECONDS: f64 = 3.0;
 /// Rows that a transaction writes.
 const BATCH: u64 = 4;
 const KEYS: u64 = 100_000;
+/// What a turn is to show: changes read in a second, and the share that writers may lose.
+const READ_LEAST: f64 = 500_000.0;
+const LOSS_MOST: f64 = 0.05;
+
+type Rows = Table<u64, [u64; 6]>;
 
 /// The argument at `place`, or `usual`.
 fn argument(place: usize, usual: u64) -> u64 {
@@ -22,45 +33,134 @@ fn argument(place: usize, usual: u64) -> u64 {
     words.skip(place).find_map(|word| word.parse().ok()).unwrap_or(usual)
 }
 
-/// Commits for a while; changes in a second.
-fn write(db: &Database, table: Table<u64, [u64; 6]>, writers: u64, rate: u64) -> f64 {
-    let begun = Instant::now();
-    let written = AtomicU64::new(0);
-    std::thread::scope(|scope| {
-        for writer in 0..writers {
-            let written = &written;
-            scope.spawn(move || {
-                let mut number = writer * 7_919;
-                let mut own = 0;
-                while begun.elapsed().as_secs_f64() < SECONDS {
-                    db.run(|tx| {
-                        (0..BATCH).try_for_each(|at| {
-                            let key = (number + at * 31).wrapping_mul(0x9e37_79b9) % KEYS;
-                            tx.put(&table, &key, &[number; 6]).map(|_| ())
-                        })
+/// The cores of the writers, and those of the reader and the database; all of them where there is but one.
+fn cores() -> (Vec<usize>, Vec<usize>) {
+    let all = allowed_cores();
+    match all.split_last() {
+        Some((&last, others)) if !others.is_empty() => (others.to_vec(), vec![last]),
+        _ => (all.clone(), all),
+    }
+}
+
+/// Keeps this thread to some cores; to any where the system does not tell which there are.
+fn keep_to(cores: &[usize]) {
+    if !cores.is_empty() {
+        restrict_to_cores(cores).expect("cores that are allowed");
+    }
+}
+
+/// Writers, and how they write.
+struct Load<'d> {
+    db: &'d Database,
+    table: Rows,
+    writers: u64,
+    /// Transactions of each writer in a second; 0: as many as it can.
+    rate: u64,
+    cores: Vec<usize>,
+}
+
+impl Load<'_> {
+    /// Commits for a while; changes in a second.
+    fn run(&self) -> f64 {
+        let begun = Instant::now();
+        let written = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            for writer in 0..self.writers {
+                let written = &written;
+                scope.spawn(move || {
+                    keep_to(&self.cores);
+                    let own = self.write(writer * 7_919, begun);
+                    written.fetch_add(own * BATCH, Ordering::Relaxed);
+                });
+            }
+        });
+        written.into_inner() as f64 / begun.elapsed().as_secs_f64()
+    }
+
+    /// One writer; the transactions that it has committed.
+    fn write(&self, first: u64, begun: Instant) -> u64 {
+        let mut own = 0;
+        while begun.elapsed().as_secs_f64() < SECONDS {
+            let number = first + own;
+            self.db
+                .run(|tx| {
+                    (0..BATCH).try_for_each(|at| {
+                        let key = (number + at * 31).wrapping_mul(0x9e37_79b9) % KEYS;
+                        tx.put(&self.table, &key, &[number; 6]).map(|_| ())
                     })
-                    .expect("it commits");
-                    number += 1;
-                    own += 1;
-                    let ahead = own as f64 / rate as f64 - begun.elapsed().as_secs_f64();
-                    if rate > 0 && ahead > 0.001 {
-                        std::thread::sleep(Duration::from_secs_f64(ahead));
+                })
+                .expect("it commits");
+            own += 1;
+            let ahead = own as f64 / self.rate as f64 - begun.elapsed().as_secs_f64();
+            if self.rate > 0 && ahead > 0.001 {
+                std::thread::sleep(Duration::from_secs_f64(ahead));
+            }
+        }
+        own
+    }
+
+    /// The same with a reader beside it.
+    fn run_followed(&self) -> Result<(f64, Followed), Error> {
+        let mut changes = self.db.changes(self.db.newest_position()?)?;
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let over = &over;
+            let reader = scope.spawn(move || {
+                let begun = Instant::now();
+                let (mut met, mut while_written) = (0_u64, None);
+                loop {
+                    let change = changes.next_within(Duration::from_millis(50))?;
+                    met += u64::from(change.is_some());
+                    if while_written.is_none() && over.load(Ordering::Relaxed) {
+                        while_written = Some((met, begun.elapsed()));
+                    }
+                    if let (None, Some((met_then, then))) = (change, while_written) {
+                        let rate = met_then as f64 / then.as_secs_f64();
+                        let of_core = on_core().map(|time| time.as_secs_f64() / met as f64);
+                        let behind = (met - met_then) as f64 / rate;
+                        return Ok::<_, Error>(Followed { rate, behind, of_core });
                     }
                 }
-                written.fetch_add(own * BATCH, Ordering::Relaxed);
             });
-        }
-    });
-    written.into_inner() as f64 / begun.elapsed().as_secs_f64()
+            let beside = self.run();
+            over.store(true, Ordering::Relaxed);
+            Ok((beside, reader.join().expect("no panic")?))
+        })
+    }
+}
+
+/// What a reader did that followed writers.
+struct Followed {
+    /// Changes in a second, while there were writers.
+    rate: f64,
+    /// How far behind it was when they ended, in seconds of their work.
+    behind: f64,
+    /// Seconds of processor for each change, where the system tells.
+    of_core: Option<f64>,
+}
+
+/// The time that the calling thread, which has done nothing else, was on a core.
+fn on_core() -> Option<Duration> {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    told.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
 fn main() -> Result<(), Error> {
-    let (count, writers, turns) = (argument(0, 4_000_000), argument(1, 1), argument(2, 5));
-    let rate = argument(3, 0);
     let path = std::env::temp_dir().join(format!("chiliad-bench-changes-{}", std::process::id()));
+    let measured = measure(&path);
+    let _ = std::fs::remove_dir_all(&path);
+    measured
+}
+
+fn measure(path: &Path) -> Result<(), Error> {
+    let (count, writers, turns) = (argument(0, 4_000_000), argument(1, 1), argument(2, 5).max(1));
+    let (of_writers, others) = cores();
+    println!("writers on {of_writers:?}, the reader and the database's threads on {others:?}");
+    // Threads of the database run where the one that opens it does.
+    keep_to(&others);
     let options = Options::default().durability(Durability::Epoch).checkpoint_log_bytes(u64::MAX);
-    let db = Database::open_with(&path, options)?;
-    let table: Table<u64, [u64; 6]> = db.create_table("rows")?;
+    let db = Database::open_with(path, options)?;
+    let table: Rows = db.create_table("rows")?;
     for first in (0..count).step_by(64) {
         db.run(|tx| {
             (first..first + 64)
@@ -69,41 +169,48 @@ fn main() -> Result<(), Error> {
     }
     db.sync()?;
     for _ in 0..3 {
-        let begun = Instant::now();
-        let mut read = 0;
-        for change in db.changes(Position::START)? {
-            read += u64::from(change?.of(&table)?.is_some());
-        }
-        let seconds = begun.elapsed().as_secs_f64();
-        println!("{read} changes read in {seconds:.2} s: {:.0} a second", read as f64 / seconds);
+        read_all(&db, table)?;
     }
-    let mut ratios = Vec::new();
-    for _ in 0..turns {
-        let alone = write(&db, table, writers, rate);
-        let over = AtomicBool::new(false);
-        let mut followed = 0;
-        let beside = std::thread::scope(|scope| -> Result<f64, Error> {
-            let mut changes = db.changes(db.newest_position()?)?;
-            let (over, followed) = (&over, &mut followed);
-            scope.spawn(move || {
-                while !over.load(Ordering::Relaxed) {
-                    let change = changes.next_within(Duration::from_millis(50));
-                    *followed += u64::from(change.expect("it follows").is_some());
-                }
-            });
-            let beside = write(&db, table, writers, rate);
-            over.store(true, Ordering::Relaxed);
-            Ok(beside)
-        })?;
+    let load = Load { db: &db, table, writers, rate: argument(3, 0), cores: of_writers };
+    let (mut losses, mut rates) = (Vec::new(), Vec::new());
+    for turn in 0..turns {
+        let first = (turn % 2 == 0).then(|| load.run());
+        let (beside, Followed { rate, behind, of_core }) = load.run_followed()?;
+        let alone = first.unwrap_or_else(|| load.run());
+        let loss = 1.0 - beside / alone;
+        let of_core = of_core.map_or("?".into(), |it| format!("{:.0}", it * 1e9));
         println!(
-            "alone {alone:.0}, followed {beside:.0} a second ({followed} met): {:.3}",
-            beside / alone
+            "alone {alone:.0}, followed {beside:.0} changes a second, loss {:.1} %; the reader took {rate:.0} a second, \
+             {of_core} ns of processor each, and was {behind:.2} s behind in the end",
+            loss * 100.0
         );
-        ratios.push(beside / alone);
+        losses.push(loss);
+        rates.push(rate);
     }
-    ratios.sort_by(f64::total_cmp);
-    println!("median ratio {:.3}", ratios[ratios.len() / 2]);
-    drop(db);
-    let _ = std::fs::remove_dir_all(&path);
+    let (loss, rate) = (median(losses), median(rates));
+    let reached = if loss < LOSS_MOST && rate >= READ_LEAST { "reached" } else { "missed" };
+    println!(
+        "medians: loss {:.1} %, {rate:.0} read a second; under {:.0} % at {READ_LEAST:.0} or more: {reached}",
+        loss * 100.0,
+        LOSS_MOST * 100.0
+    );
     Ok(())
+}
+
+/// Reads everything from the start.
+fn read_all(db: &Database, table: Rows) -> Result<(), Error> {
+    let begun = Instant::now();
+    let mut read = 0;
+    for change in db.changes(Position::START)? {
+        read += u64::from(change?.of(&table)?.is_some());
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    println!("{read} changes read in {seconds:.2} s: {:.0} a second", read as f64 / seconds);
+    Ok(())
+}
+
+/// The middle one; of an even number the higher of two.
+fn median(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    numbers[numbers.len() / 2]
 }

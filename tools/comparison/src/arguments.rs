@@ -157,9 +157,7 @@ impl Which {
             Self::Tpcc(TpccArguments { warehouses }) => {
                 Ok(Box::new(Tpcc::new(Scale::standard(warehouses))))
             }
-            Self::Rows(RowsArguments { records, op }) => {
-                Ok(Box::new(Rows { records, operation: op }))
-            }
+            Self::Rows(RowsArguments { records, op }) => Ok(Box::new(Rows::new(records, op))),
         }
     }
 }

@@ -20,8 +20,8 @@ pub struct Item {
 }
 
 impl Item {
-    /// Strings of 8 to 24 and 20 to 60 bytes, numbers that use most of their bytes.
-    pub fn any(random: &mut Random) -> Self {
+    /// The row of a key: strings of 8 to 24 and 20 to 60 bytes, numbers that use most of their bytes.
+    pub fn new(key: u64, random: &mut Random) -> Self {
         Self {
             name: letters(random, 8, 24),
             note: letters(random, 20, 60),
@@ -29,11 +29,21 @@ impl Item {
             sold: random.below(1 << 40),
             price: random.below(1 << 30) as i64,
             weight: random.below(1_000_000) as f64 / 1_000.0,
-            supplier: random.below(1 << 30) as u32,
+            supplier: supplier(key),
             shelf: random.below(1 << 16) as u16,
             rating: random.below(100) as u8,
             listed: random.below(2) == 0,
         }
+    }
+
+    /// The same for another key.
+    pub fn move_to(&mut self, key: u64) {
+        self.supplier = supplier(key);
+    }
+
+    /// Whether it can be the row of a key: one column tells.
+    pub fn fits(&self, key: u64) -> bool {
+        self.supplier == supplier(key)
     }
 
     /// As bytes, for stores of bytes.
@@ -45,6 +55,11 @@ impl Item {
     pub fn from_bytes(bytes: &[u8]) -> Self {
         postcard::from_bytes(bytes).expect("the store returns what it was given")
     }
+}
+
+/// The column that follows from the key.
+fn supplier(key: u64) -> u32 {
+    (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32
 }
 
 fn letters(random: &mut Random, least: u64, most: u64) -> String {

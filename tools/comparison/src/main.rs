@@ -102,7 +102,7 @@ fn compare(
     cell: Cell,
     directory: &Path,
 ) -> Result<Vec<Line>> {
-    let able = |it: &&&Candidate| it.durabilities.contains(&cell.0);
+    let able = |it: &&&Candidate| it.can(cell.0, workload.needs());
     let candidates = candidates.iter().filter(able).collect::<Vec<_>>();
     let mut runs = BTreeMap::<&str, Vec<Run>>::new();
     for round in 0..common.repeat {
@@ -123,7 +123,7 @@ fn compare(
     let chiliad = runs.get("chiliad").cloned();
     let line = |candidate: &&&'static Candidate| {
         let runs = runs.remove(candidate.name).unwrap_or_default();
-        Line::new(candidate, cell, runs, chiliad.as_deref())
+        Line::new(candidate, workload.needs(), cell, runs, chiliad.as_deref())
     };
     Ok(candidates.iter().map(line).collect())
 }
@@ -139,11 +139,11 @@ fn run_once(
         Setup { directory, tables: workload.tables(), items: workload.has_items(), durability };
     let store = (candidate.open)(&setup)?;
     workload::load(workload, &*store)?;
-    if durability == Durability::None {
-        return Ok(Run::new(&driver::measure(&*store, workload, plan)?, None));
-    }
-    let before_us = disk::sync_us(directory)?;
+    let waits = durability != Durability::None;
+    let disk_us = || waits.then(|| disk::sync_us(directory)).transpose();
+    let before_us = disk_us()?;
     let measured = driver::measure(&*store, workload, plan)?;
-    let after_us = disk::sync_us(directory)?;
-    Ok(Run::new(&measured, Some(before_us.max(after_us))))
+    let after_us = disk_us()?;
+    workload.verify(&*store)?;
+    Ok(Run::new(&measured, before_us.zip(after_us).map(|(before, after)| before.max(after))))
 }

@@ -1,7 +1,7 @@
 //! The table, and the same as JSON.
 
 use crate::driver::Measured;
-use crate::store::{Candidate, Durability, Isolation};
+use crate::store::{Candidate, Durability, Isolation, Needs};
 use crate::stores::version;
 use serde::Serialize;
 
@@ -54,6 +54,7 @@ pub struct Line {
 impl Line {
     pub fn new(
         candidate: &Candidate,
+        needs: Needs,
         (durability, clients): (Durability, usize),
         runs: Vec<Run>,
         chiliad: Option<&[Run]>,
@@ -78,7 +79,7 @@ impl Line {
                 disk_us,
             },
             ratio_to_chiliad,
-            same_isolation: candidate.isolation == Isolation::Serializable,
+            same_isolation: candidate.isolation.serializes(needs),
             same_disk: match (disk_us, chiliad.and_then(self::disk_us)) {
                 (Some(it), Some(ours)) => it.max(ours) <= DISK_RATIO_MAX * it.min(ours),
                 _ => true,
@@ -162,7 +163,7 @@ fn cells(line: &Line) -> [String; 11] {
 #[cfg(test)]
 mod tests {
     use super::{Line, Run, median, table};
-    use crate::store::Durability;
+    use crate::store::{Durability, Needs};
     use crate::stores::{CANDIDATES, version};
 
     fn run(throughput_tps: f64) -> Run {
@@ -180,7 +181,13 @@ mod tests {
     fn the_ratio_is_taken_round_by_round() {
         let chiliad = [run(100.0), run(200.0), run(400.0)];
         let runs = vec![run(50.0), run(20.0), run(100.0)];
-        let line = Line::new(&CANDIDATES[1], (Durability::None, 2), runs, Some(&chiliad));
+        let line = Line::new(
+            &CANDIDATES[1],
+            Needs::default(),
+            (Durability::None, 2),
+            runs,
+            Some(&chiliad),
+        );
         assert_eq!(line.ratio_to_chiliad, Some(0.25));
         assert_eq!(line.median.throughput_tps, 50.0);
         assert!(table("title", &[line]).contains("0.250"));
@@ -191,7 +198,9 @@ mod tests {
         let on_disk = |disk_us| Run { disk_us: Some(disk_us), ..run(100.0) };
         let line = |disk_us| {
             let runs = vec![on_disk(disk_us)];
-            Line::new(&CANDIDATES[1], (Durability::Sync, 2), runs, Some(&[on_disk(200.0)]))
+            let cell = (Durability::Sync, 2);
+            let ours = [on_disk(200.0)];
+            Line::new(&CANDIDATES[1], Needs::default(), cell, runs, Some(&ours))
         };
         assert!(line(140.0).same_disk && line(299.0).same_disk);
         assert!(table("title", &[line(4000.0)]).contains("~1.000"));

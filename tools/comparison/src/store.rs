@@ -66,6 +66,9 @@ impl Durability {
 pub enum Isolation {
     /// As if one by one.
     Serializable,
+    /// Serializable where a transaction that only reads reads one key; of several, each is read for itself. What writes
+    /// has no ranges.
+    OneRead,
     /// Each on a state of its own; write skew is possible.
     #[cfg_attr(not(feature = "rocksdb"), expect(dead_code, reason = "RocksDB's alone"))]
     Snapshot,
@@ -76,9 +79,28 @@ impl Isolation {
     pub fn name(self) -> &'static str {
         match self {
             Self::Serializable => "serializable",
+            Self::OneRead => "one read",
             Self::Snapshot => "snapshot",
         }
     }
+
+    /// Whether transactions with these needs are serializable.
+    pub fn serializes(self, needs: Needs) -> bool {
+        match self {
+            Self::Serializable => true,
+            Self::OneRead => !needs.reads_many,
+            Self::Snapshot => false,
+        }
+    }
+}
+
+/// What a workload asks of a store's transactions.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Needs {
+    /// Some that only read read more than one key.
+    pub reads_many: bool,
+    /// Some that write read ranges as well.
+    pub ranges_in_updates: bool,
 }
 
 /// A table, by its place among those that the workload asked for.
@@ -276,6 +298,14 @@ pub struct Candidate {
     pub durabilities: &'static [Durability],
     /// Opens an empty database.
     pub open: fn(&Setup<'_>) -> Result<Box<dyn Store>>,
+}
+
+impl Candidate {
+    /// Whether it has such transactions at all.
+    pub fn can(&self, durability: Durability, needs: Needs) -> bool {
+        let has_ranges = self.isolation != Isolation::OneRead;
+        self.durabilities.contains(&durability) && (has_ranges || !needs.ranges_in_updates)
+    }
 }
 
 /// Hands a verdict on as an attempt's result: a rollback is the error that drops the transaction.

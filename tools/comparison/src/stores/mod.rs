@@ -2,9 +2,11 @@
 
 mod chiliad;
 mod fjall;
+mod heed;
 mod redb;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
+mod sled;
 mod sqlite;
 mod surrealmx;
 
@@ -27,6 +29,8 @@ pub static CANDIDATES: &[Candidate] = &[
     #[cfg(feature = "rocksdb")]
     rocksdb::CANDIDATE,
     redb::CANDIDATE,
+    heed::CANDIDATE,
+    sled::CANDIDATE,
     sqlite::CANDIDATE,
 ];
 

@@ -3,7 +3,7 @@
 use super::CANDIDATES;
 use crate::directory::Directory;
 use crate::random::Random;
-use crate::store::{Candidate, Durability, Kind, Result, Setup, Tx, Verdict};
+use crate::store::{Candidate, Durability, Kind, Needs, Result, Setup, Tx, Verdict};
 use std::collections::BTreeMap;
 
 const TABLES: usize = 3;
@@ -22,11 +22,14 @@ fn value(random: &mut Random) -> Vec<u8> {
     value
 }
 
-/// One operation on both, which have to agree.
-fn step(tx: &mut dyn Tx, model: &mut Model, random: &mut Random) -> Result<()> {
+/// What is asked of a store whose updates have ranges.
+const RANGES: Needs = Needs { reads_many: false, ranges_in_updates: true };
+
+/// One operation on both, which have to agree; the last of the `kinds` is a range.
+fn step(tx: &mut dyn Tx, model: &mut Model, random: &mut Random, kinds: u64) -> Result<()> {
     let (table, key_bytes) = (random.below(TABLES as u64) as usize, key(random));
     let slot = (table, key_bytes.clone());
-    match random.below(6) {
+    match random.below(kinds) {
         0 | 1 => {
             let mut found = Vec::new();
             let there = tx.get(table, &key_bytes, &mut found)?;
@@ -78,6 +81,7 @@ fn run(candidate: &Candidate, durability: Durability, transactions: u64) {
     let setup = Setup { directory: directory.path(), tables: TABLES, items: false, durability };
     let store = (candidate.open)(&setup).unwrap();
     let mut client = store.client().unwrap();
+    let kinds = if candidate.can(durability, RANGES) { 6 } else { 5 };
     let mut model = Model::new();
     let mut rolled_back = 0;
     for seed in 0..transactions {
@@ -96,7 +100,7 @@ fn run(candidate: &Candidate, durability: Durability, transactions: u64) {
                     return Ok(Verdict::Commit);
                 }
                 for _ in 0..1 + random.below(12) {
-                    step(tx, &mut after, &mut random)?;
+                    step(tx, &mut after, &mut random, kinds)?;
                 }
                 Ok(if seed % 5 == 4 { Verdict::RollBack } else { Verdict::Commit })
             })

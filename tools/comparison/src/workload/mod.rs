@@ -7,7 +7,7 @@ pub mod tpcc;
 pub mod ycsb;
 
 use crate::item::Item;
-use crate::store::{Error, Kind, Result, Store, Table, Tx, Verdict};
+use crate::store::{Error, Kind, Needs, Result, Store, Table, Tx, Verdict};
 
 /// Rows per transaction while loading.
 const LOAD_BATCH: usize = 10_000;
@@ -22,11 +22,22 @@ pub trait Workload: Sync {
         false
     }
 
+    /// What its transactions ask of a store.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
     /// Hands out every row to be loaded.
     fn load(&self, rows: &mut Loader<'_>) -> Result<()>;
 
     /// The transactions of one client.
     fn session(&self, client: u64, seed: u64) -> Box<dyn Session + '_>;
+
+    /// Compares what the store has, when all clients have ended, with what they have done since it was loaded.
+    fn verify(&self, store: &dyn Store) -> Result<()> {
+        let _ = store;
+        Ok(())
+    }
 }
 
 /// The transactions of one client.

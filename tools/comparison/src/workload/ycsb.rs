@@ -2,7 +2,7 @@
 
 use super::{Loader, Session, Workload, found};
 use crate::random::{Random, Zipf};
-use crate::store::{Kind, Result, Tx, Verdict};
+use crate::store::{Kind, Needs, Result, Tx, Verdict};
 use std::hint::black_box;
 
 /// What one run is made of.
@@ -39,6 +39,10 @@ impl Ycsb {
 impl Workload for Ycsb {
     fn tables(&self) -> usize {
         1
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { reads_many: self.operations > 1, ..Needs::default() }
     }
 
     fn load(&self, rows: &mut Loader<'_>) -> Result<()> {

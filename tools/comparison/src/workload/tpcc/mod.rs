@@ -15,7 +15,7 @@ mod tests;
 
 use super::{Loader, Session, Workload};
 use crate::random::Random;
-use crate::store::{Kind, Result, Tx, Verdict};
+use crate::store::{Kind, Needs, Result, Tx, Verdict};
 use layout::NAME_BYTES;
 
 /// How much there is of everything; the specification fixes all but the warehouses.
@@ -51,6 +51,10 @@ impl Tpcc {
 impl Workload for Tpcc {
     fn tables(&self) -> usize {
         layout::TABLES
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { ranges_in_updates: true, ..Needs::default() }
     }
 
     fn load(&self, rows: &mut Loader<'_>) -> Result<()> {
