@@ -364,6 +364,11 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         if self.nodes.holds() { Ok(()) } else { Err(Abort::new(Reason::Phantom)) }
     }
 
+    fn seen_epoch(&self) -> u64 {
+        // As under Silo.
+        record_word::epoch(self.newest.max(self.nodes.min_insert_tid()))
+    }
+
     #[inline]
     fn prepare(
         &mut self,
