@@ -85,6 +85,9 @@ if wants jdbc; then
         skip jdbc "no driver: $maven"
     else run jdbc java -cp "$jar" "$here/Jdbc.java"; fi
 fi
+if wants sysbench; then
+    if has sysbench; then run sysbench bash "$here/sysbench.sh"; else skip sysbench "not installed"; fi
+fi
 if wants gotpc; then
     if ! has go; then skip gotpc "go is not installed"
     elif ! [ -x "$kept/go-tpc" ] && ! GOBIN=$kept go install github.com/pingcap/go-tpc/cmd/go-tpc@v1.0.12 > "$kept/go.log" 2>&1; then

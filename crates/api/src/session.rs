@@ -84,6 +84,13 @@ pub trait Session<M: Machine>: Transaction {
     /// The conflict.
     fn validate(&mut self) -> Result<()>;
 
+    /// The newest commit epoch of what the transaction in progress has read so far, as far as the engine knows it: with
+    /// that all of it is durable. By default the engine does not know, and says an epoch that never comes: then it is the
+    /// one in progress.
+    fn seen_epoch(&self) -> u64 {
+        u64::MAX
+    }
+
     /// The name by which transactions that run inside the one in progress know it: [`Intent::outer`].
     fn as_outer(&self) -> Outer;
 
@@ -236,6 +243,12 @@ impl<'s, M: Machine, S: Session<M> + ?Sized> Running<'s, M, S> {
     /// The conflict.
     pub fn validate(&mut self) -> Result<()> {
         self.session.validate()
+    }
+
+    /// The newest commit epoch of what was read so far: [`Session::seen_epoch`].
+    #[must_use]
+    pub fn seen_epoch(&self) -> u64 {
+        self.session.seen_epoch()
     }
 
     /// The name by which transactions that run inside this one know it: [`Intent::outer`].

@@ -158,6 +158,39 @@ impl OpenTransaction {
         self.with(|tx| tx.raw().validate())
     }
 
+    /// As [`OpenTransaction::validate`], and tells when all that was read so far is durable: what somebody hears before
+    /// that, a crash may take back. Under the schemes whose rows tell when they were committed (`silo`, two-phase
+    /// locking, the lock tables) that is often so at once; under the others it is when everything is durable that is
+    /// committed by now.
+    ///
+    /// ```
+    /// use chiliad::{Database, Durability, Options, RunOptions, Table};
+    /// # let path = std::env::temp_dir().join(format!("chiliad-doc-seen-{}", std::process::id()));
+    /// # let _ = std::fs::remove_dir_all(&path);
+    /// let db = Database::open_with(&path, Options::default().durability(Durability::Epoch))?;
+    /// let stock: Table<u64, u64> = db.create_table("stock")?;
+    /// db.run(|tx| tx.put(&stock, &1, &10))?; // not on disk yet
+    /// let mut open = db.open_transaction(&RunOptions::default())?;
+    /// let left = open.with(|tx| tx.get(&stock, &1))?;
+    /// open.seen()?.wait()?;
+    /// println!("{left:?} are left, whatever happens now");
+    /// open.commit()?;
+    /// # drop(db);
+    /// # std::fs::remove_dir_all(&path).unwrap();
+    /// # Ok::<(), chiliad::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`OpenTransaction::validate`].
+    pub fn seen(&mut self) -> Result<Pending<()>> {
+        let acks = self.database.rules().acks.clone();
+        self.with(|tx| {
+            tx.raw().validate()?;
+            let newest = acks.as_ref().map_or(0, |acks| acks.epoch().min(tx.raw().seen_epoch()));
+            Ok(Pending::new((), newest, false, acks))
+        })
+    }
+
     /// Sets a savepoint.
     ///
     /// # Errors

@@ -89,6 +89,11 @@ impl<'w> Untyped<'w> {
         self.running.validate()
     }
 
+    /// The newest commit epoch of what was read so far, as far as the scheme knows it.
+    pub(crate) fn seen_epoch(&self) -> u64 {
+        self.running.seen_epoch()
+    }
+
     /// Why the transaction cannot commit: it has met a conflict, or what it has read is no state
     /// that ever was.
     pub(crate) fn conflict(&mut self) -> Option<Reason> {

@@ -79,7 +79,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         debug_assert!(self.heap.is_pinned(), "the pin lasts as long as the latches");
         let seen_epoch = match wrote || self.attempt.went_by {
             true => point.epoch,
-            false => self.scheme.seen_epoch(&self.gaps, point).min(point.epoch),
+            false => self.scheme.seen_epoch(&self.gaps).min(point.epoch),
         };
         // Release: conflicting transactions may go on.
         self.scheme.release(&mut context!(self));

@@ -319,11 +319,11 @@ pub trait Scheme<M: Machine>: Sized + 'static {
         let _ = record;
     }
 
-    /// The newest commit epoch of what a transaction has read that is prepared at this point and has written nothing: when
-    /// that is durable, so is everything that it saw. By default its own, which is none before.
-    fn seen_epoch(&self, gaps: &Gaps<M>, point: CommitPoint) -> u64 {
+    /// The newest commit epoch of what a transaction has read by now: when that is durable, so is everything that it saw.
+    /// It is at most the epoch in progress, which is meant by default.
+    fn seen_epoch(&self, gaps: &Gaps<M>) -> u64 {
         let _ = gaps;
-        point.epoch
+        u64::MAX
     }
 
     /// All writes are installed: closes the commit window and releases what the transaction holds.

@@ -125,6 +125,13 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
         self.core.validate()
     }
 
+    fn seen_epoch(&self) -> u64 {
+        match self.core.attempt.went_by {
+            true => u64::MAX,
+            false => self.core.scheme.seen_epoch(&self.core.gaps),
+        }
+    }
+
     #[inline]
     fn as_outer(&self) -> Outer {
         Outer::new(self.core.heap.slot_number(), self.core.limits.name())

@@ -2,6 +2,16 @@
 
 use chiliad_machine::{Fault, Rig};
 
+pub(super) static COUNTS_NOT_COMPARED: Fault = Fault {
+    name: "counts-not-compared",
+    step: "a leaf whose count has moved is noticed",
+    rig: Rig::SimSc,
+    schemes: &["silo", "occ", "occ-serial", "no-wait", "wait-die", "dl-detect"],
+    workload: "scan",
+    expected: &["G2", "G2-item", "G-single", "G1c"],
+    seeds: 200,
+};
+
 pub(super) static RANGE_NOT_LOOKED_AT_AGAIN: Fault = Fault {
     name: "range-not-looked-at-again",
     step: "where a leaf has changed, what was met in it is compared with what is there now",
@@ -34,4 +44,4 @@ pub(super) static ANOTHER_ABSENCE: Fault = Fault {
 
 /// The planted bugs of looking again.
 pub(crate) static FAULTS: &[&Fault] =
-    &[&RANGE_NOT_LOOKED_AT_AGAIN, &REST_OF_RANGE_FORGOTTEN, &ANOTHER_ABSENCE];
+    &[&COUNTS_NOT_COMPARED, &RANGE_NOT_LOOKED_AT_AGAIN, &REST_OF_RANGE_FORGOTTEN, &ANOTHER_ABSENCE];

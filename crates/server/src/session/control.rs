@@ -29,7 +29,7 @@ impl Dialog {
             TransactionControl::RollbackTo(name) => {
                 self.need_block("ROLLBACK TO SAVEPOINT")?;
                 self.tx.roll_back_to(name)?;
-                self.cursors.roll_back_to(self.tx.savepoints_alive());
+                self.portals.roll_back_to(self.tx.savepoints_alive());
             }
         }
         self.output.complete(&tag);

@@ -1,18 +1,15 @@
-//! Cursors of SQL: DECLARE runs the query and keeps its rows, FETCH returns the next ones. So a cursor shows what its query
-//! would have shown when it was declared, whatever its transaction writes afterwards.
+//! Rows of portals in pieces, by messages and by the statements DECLARE, FETCH, MOVE and CLOSE. What is asked for in pieces
+//! is run as a whole and its rows are kept: a cursor shows what its query would have shown when it was declared, whatever
+//! its transaction writes afterwards.
 
-use super::cursors::{Rows, no_cursor};
 use super::dialog::Dialog;
-use super::run::Formats;
+use super::portals::{Keep, Portal, Progress, Rows, cannot_run, has_rows, no_cursor, no_portal};
+use super::run::{Formats, Ran};
 use super::transaction::State;
 use crate::plans::Plan;
 use crate::wire::Writer;
-use chiliad_sql::{Cursor, Datum, Fetch, OwnedDatum, SqlError, execute};
-use std::collections::VecDeque;
+use chiliad_sql::{Cursor, Datum, Fetch, Kind, OutputColumn, RowSink, SqlError, execute};
 use std::sync::Arc;
-
-/// Cursors of one session at most.
-const CURSORS_MAX: usize = 1024;
 
 impl Dialog {
     /// DECLARE: runs the query, and keeps its rows.
@@ -27,29 +24,13 @@ impl Dialog {
             let message = "DECLARE CURSOR can only be used in transaction blocks";
             return Err(SqlError::new("25P01", message));
         }
-        if self.cursors.0.contains_key(name) {
-            return Err(SqlError::new("42P03", format!("cursor \"{name}\" already exists")));
-        }
-        if self.cursors.0.len() >= CURSORS_MAX {
-            let message = format!("{CURSORS_MAX} cursors: no more are accepted");
-            return Err(SqlError::program_limit(message));
-        }
+        self.portals.check_new(name)?;
         self.not_again();
-        let most = self.server.limits.result_bytes_max.saturating_sub(self.cursors.bytes());
-        let (mut rows, mut bytes) = (VecDeque::new(), 0);
-        self.part(plan, |tx, environment, _| {
-            execute(&plan.prepared, values, tx.raw(), environment, &mut |row: &[Datum<'_>]| {
-                let row: Vec<OwnedDatum> =
-                    row.iter().map(|it| it.borrowed().into_owned()).collect();
-                bytes += bytes_of(&row);
-                rows.push_back(row);
-                super::run::check_result(bytes, most)
-            })
-        })?;
-        let (holds, binary, made) = (*holds, *binary, self.tx.savepoints_set());
-        let plan_of = Arc::clone(plan);
-        let rows = Rows { plan: plan_of, rows, bytes, binary, holds, is_new: true, made };
-        self.cursors.0.insert(name.clone(), rows);
+        let rows = self.keep_rows(plan, values)?;
+        let own = Some(Arc::new(Arc::clone(plan)));
+        let portal = Portal::bound(own, Vec::new(), Formats::Text, self.tx.savepoints_set());
+        let progress = Progress::Rows(rows);
+        self.portals.insert(name, Portal { progress, binary: *binary, holds: *holds, ..portal })?;
         self.output.complete(&plan.prepared.tag(0));
         Ok(())
     }
@@ -57,27 +38,36 @@ impl Dialog {
     /// FETCH and MOVE.
     pub fn fetch(&mut self, fetch: &Fetch, plan: &Plan, formats: &Formats) -> Result<(), SqlError> {
         self.not_again();
-        let of_cursor = self.cursors.plan(&fetch.cursor)?;
-        let cursor = self.cursors.0.get(&fetch.cursor).ok_or_else(|| no_cursor(&fetch.cursor))?;
-        let formats = if cursor.binary { &Formats::Binary } else { formats };
+        let name = &fetch.cursor;
+        let portal = self.portals.get(name).ok_or_else(|| no_cursor(name))?;
+        let formats = match portal.binary && self.query.is_some() {
+            true => Formats::Binary,
+            false => formats.clone(),
+        };
+        if matches!(portal.progress, Progress::New) {
+            self.run_portal(name)?;
+        }
+        let portal = self.portals.get(name).ok_or_else(|| no_cursor(name))?;
+        let of_cursor = Arc::clone(portal.plan_of_rows().ok_or_else(|| cannot_run(name))?);
         if self.query.is_some() && !fetch.moves {
-            self.describe_rows(&of_cursor, formats);
+            self.describe_rows(&of_cursor, &formats);
         }
-        let Self { cursors, output, .. } = self;
-        let cursor = cursors.0.get_mut(&fetch.cursor).ok_or_else(|| no_cursor(&fetch.cursor))?;
+        let Self { portals, output, .. } = self;
+        let Some(Portal { progress: Progress::Rows(rows), .. }) = portals.get_mut(name) else {
+            return Err(cannot_run(name));
+        };
         let most = fetch.rows.map_or(usize::MAX, |it| usize::try_from(it).unwrap_or(usize::MAX));
-        let count = most.min(cursor.rows.len());
         let columns = of_cursor.prepared.columns();
-        for row in cursor.rows.drain(..count) {
-            cursor.bytes -= bytes_of(&row);
+        let mut told = 0;
+        while told < most
+            && let Some(row) = rows.next()
+        {
             if !fetch.moves {
-                let values = row.iter().zip(columns).enumerate();
-                output.data_row(
-                    values.map(|(at, (it, of))| (it, of.sql_type, formats.is_binary(at))),
-                );
+                tell(output, columns, &formats, &row);
             }
+            told += 1;
         }
-        output.complete(&plan.prepared.tag(count as u64));
+        output.complete(&plan.prepared.tag(told as u64));
         Ok(())
     }
 
@@ -85,20 +75,81 @@ impl Dialog {
     pub fn close_cursor(&mut self, name: Option<&str>, plan: &Plan) -> Result<(), SqlError> {
         self.not_again();
         match name {
-            None => self.cursors.0.clear(),
-            Some(name) => _ = self.cursors.0.remove(name).ok_or_else(|| no_cursor(name))?,
+            None => self.portals.clear(),
+            Some(name) => _ = self.portals.remove(name).ok_or_else(|| no_cursor(name))?,
         }
         self.output.complete(&plan.prepared.tag(0));
         Ok(())
     }
+
+    /// Runs what a portal has bound and keeps its rows in it.
+    ///
+    /// # Errors
+    /// 55000 where it has no rows; those of the statement.
+    pub fn run_portal(&mut self, name: &str) -> Result<(), SqlError> {
+        let portal = self.portals.get_mut(name).ok_or_else(|| no_portal(name))?;
+        let mut plan =
+            portal.plan.clone().filter(|it| has_rows(it)).ok_or_else(|| cannot_run(name))?;
+        super::extended::renew(&mut plan, self.tx.tables(&self.server.catalog))?;
+        // Where it fails it cannot be run again.
+        portal.progress = Progress::Over;
+        let values = std::mem::take(&mut portal.values);
+        let rows = self.keep_rows(&plan, &values)?;
+        if let Some(portal) = self.portals.get_mut(name) {
+            portal.plan = Some(plan);
+            portal.progress = Progress::Rows(rows);
+        }
+        Ok(())
+    }
+
+    /// Tells the next rows of a portal that was run.
+    pub fn next_rows(&mut self, name: &str, rows_max: i32) -> Result<Ran, SqlError> {
+        let Self { portals, output, .. } = self;
+        let portal = portals.get_mut(name).ok_or_else(|| no_portal(name))?;
+        let Portal { plan: Some(plan), progress: Progress::Rows(rows), formats, .. } = portal
+        else {
+            return Err(cannot_run(name));
+        };
+        let most = if rows_max > 0 { rows_max.unsigned_abs() as usize } else { usize::MAX };
+        let columns = plan.prepared.columns();
+        let mut told = 0;
+        while told < most
+            && let Some(row) = rows.next()
+        {
+            tell(output, columns, formats, &row);
+            told += 1;
+        }
+        match (told == most, plan.prepared.kind()) {
+            (true, _) => output.empty(b's'),
+            (false, Kind::Declare(_)) => output.complete(&format!("SELECT {told}")),
+            (false, _) => output.complete(&plan.prepared.tag(told as u64)),
+        }
+        Ok(Ran::Done)
+    }
+
+    /// Runs a statement and keeps its rows, up to a limit for all portals.
+    fn keep_rows(&mut self, plan: &Plan, values: &[Datum<'_>]) -> Result<Rows, SqlError> {
+        let bytes_max = self.server.limits.result_bytes_max.saturating_sub(self.portals.bytes());
+        let mut keep = Keep { rows: Rows::default(), bytes_max };
+        if let Kind::Show(name) = plan.prepared.kind() {
+            for row in self.shown(name)? {
+                keep.row(&row)?;
+            }
+            return Ok(keep.rows);
+        }
+        self.part(plan, |tx, environment, _| {
+            execute(&plan.prepared, values, tx.raw(), environment, &mut keep)
+        })?;
+        Ok(keep.rows)
+    }
 }
 
-/// Bytes of a row that is kept.
-fn bytes_of(row: &[OwnedDatum]) -> usize {
-    let beyond = |datum: &OwnedDatum| match datum {
-        Datum::Text(text) => text.len(),
-        Datum::Bytes(bytes) => bytes.len(),
-        _ => 0,
-    };
-    row.iter().map(|it| size_of::<OwnedDatum>() + beyond(it)).sum()
+fn tell(
+    output: &mut super::Output,
+    columns: &[OutputColumn],
+    formats: &Formats,
+    row: &[Datum<'_>],
+) {
+    let values = row.iter().zip(columns).enumerate();
+    output.data_row(values.map(|(at, (it, of))| (it, of.sql_type, formats.is_binary(at))));
 }

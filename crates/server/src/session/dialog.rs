@@ -1,10 +1,10 @@
 //! A session after its login: what it remembers between messages, and what each message does.
 
 use super::copy_in::CopyIn;
-use super::cursors::Cursors;
-use super::extended::{Portal, Prepared};
+use super::extended::Prepared;
 use super::names::Names;
 use super::output::{Mark, Output};
+use super::portals::Portals;
 use super::query::Query;
 use super::settings::Settings;
 use super::transaction::{State, Tx};
@@ -12,7 +12,7 @@ use super::waiting::{After, Waiting};
 use crate::cancel::Place;
 use crate::shared::Shared;
 use crate::wire::{Message, Severity, Writer};
-use chiliad::Cancel;
+use chiliad::{Cancel, Pending};
 use chiliad_sql::SqlError;
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,8 +27,7 @@ pub(super) struct Dialog {
     pub output: Output,
     pub tx: Tx,
     pub statements: Names<Prepared>,
-    pub portals: Names<Portal>,
-    pub cursors: Cursors,
+    pub portals: Portals,
     /// The rest of a string of statements.
     pub query: Option<Query>,
     pub copy: Option<CopyIn>,
@@ -103,8 +102,7 @@ impl Dialog {
             output,
             tx: Tx::default(),
             statements: Names::default(),
-            portals: Names::default(),
-            cursors: Cursors::default(),
+            portals: Portals::default(),
             query: None,
             copy: None,
             skips_to_sync: false,
@@ -215,7 +213,7 @@ impl Dialog {
     pub fn take_back(&mut self) {
         self.tx.rollback();
         self.unsay();
-        self.portals.clear();
+        self.portals.end_transaction(false);
     }
 
     /// Takes back what the attempt has said, with the prepared statements it has made.
@@ -232,17 +230,37 @@ impl Dialog {
         if self.tx.state() != State::Block {
             return Ok(());
         }
-        let proved = self.tx.prove();
-        if proved.is_err() {
-            self.unsay();
+        match self.tx.prove() {
+            Ok(seen) => {
+                self.hold_until(seen);
+                Ok(())
+            }
+            Err(error) => {
+                self.unsay();
+                Err(error)
+            }
         }
-        proved
+    }
+
+    /// Holds back what the attempt has said until what it has read is durable, if the session is to be told of nothing
+    /// else.
+    pub fn hold_until(&mut self, seen: Option<Pending<()>>) {
+        let late = |seen: &Pending<()>| !matches!(seen.is_durable(), Ok(true));
+        if let Some(seen) = seen.filter(|seen| self.settings.durable && late(seen)) {
+            self.output.hold(self.attempt.mark, seen);
+        }
+    }
+
+    /// The error that a client is told in place of one of a statement: [`Tx::judge`].
+    pub fn judge(&mut self, error: SqlError) -> SqlError {
+        let (error, seen) = self.tx.judge(error);
+        self.hold_until(seen);
+        error
     }
 
     /// Commits the transaction, and holds back what is said from here on until it is durable. One that has changed tables
     /// is committed by a job, and `after` says what is done then.
     pub fn commit(&mut self, after: After) -> Result<Committed, SqlError> {
-        self.portals.clear();
         if let Some(changed) = self.tx.take_changed() {
             let started = self.commit_changes(changed, after);
             if started.is_err() {
@@ -274,13 +292,12 @@ impl Dialog {
     }
 
     pub fn rollback(&mut self) {
-        self.portals.clear();
         self.tx.rollback();
         self.end_settings(false);
     }
 
     pub fn end_settings(&mut self, committed: bool) {
-        self.cursors.end_transaction(committed);
+        self.portals.end_transaction(committed);
         for (name, value) in self.settings.end_transaction(committed) {
             self.output.parameter_status(name, &value);
         }
@@ -293,9 +310,18 @@ impl Dialog {
         }
         self.tx.fail();
         if self.tx.state() == State::None {
-            self.portals.clear();
+            self.portals.end_transaction(false);
         }
         self.output.report(Severity::Error, error);
+    }
+
+    /// As [`Dialog::fail`]; where the transaction has met a conflict, what it has read may be no state that ever was, and
+    /// what the attempt has said of it is not told.
+    pub fn fail_lost(&mut self, error: &SqlError) {
+        if error.is_retryable() {
+            self.unsay();
+        }
+        self.fail(error);
     }
 
     /// ReadyForQuery; what was said may leave, and nothing of it is done again.

@@ -1,6 +1,7 @@
 //! The extended protocol: statements are prepared, bound to parameters, described and executed by messages of their own.
 
 use super::dialog::{Committed, Dialog, Step};
+use super::portals::{Portal, Progress, Rows, no_cursor, no_portal};
 use super::run::{Formats, Ran};
 use super::transaction::State;
 use super::waiting::After;
@@ -20,27 +21,7 @@ pub(super) struct Prepared {
     pub plan: Option<OwnPlan>,
 }
 
-/// A statement with its parameters.
-pub(super) struct Portal {
-    pub plan: Option<OwnPlan>,
-    pub values: Vec<OwnedDatum>,
-    pub formats: Formats,
-    pub progress: Progress,
-}
-
-/// How far a portal is.
-pub(super) enum Progress {
-    New,
-    /// It was run; these rows, as messages, are not yet told: from `next` on.
-    Rows {
-        messages: Vec<u8>,
-        next: usize,
-        tag: String,
-    },
-    Over,
-}
-
-/// Statements and portals of one session at most, each.
+/// Statements of one session at most.
 const NAMES_MAX: usize = 16_384;
 
 impl Dialog {
@@ -83,21 +64,14 @@ impl Dialog {
         let known = plan.as_deref().map(Arc::as_ref);
         let values = values(known, bind)?;
         let formats = Formats::of_bind(known, &bind.result_formats)?;
-        if !bind.portal.is_empty() && self.portals.contains_key(bind.portal) {
-            let message = format!("cursor \"{}\" already exists", bind.portal);
-            return Err(SqlError::new("42P03", message));
-        }
-        if self.portals.len() >= NAMES_MAX {
-            let message = format!("{NAMES_MAX} portals: no more are accepted");
-            return Err(SqlError::program_limit(message));
-        }
-        let portal = Portal { plan, values, formats, progress: Progress::New };
-        self.portals.insert(bind.portal, portal);
+        let portal = Portal::bound(plan, values, formats, self.tx.savepoints_set());
+        self.portals.insert(bind.portal, portal)?;
         self.output.empty(b'2');
         Ok(())
     }
 
     pub fn describe(&mut self, target: Target<'_>) -> Result<(), SqlError> {
+        let is_portal = matches!(target, Target::Portal(_));
         let (plan, formats) = match target {
             Target::Statement(name) => {
                 let statement = self.statements.get_mut(name).ok_or_else(|| no_statement(name))?;
@@ -109,25 +83,22 @@ impl Dialog {
                 (statement.plan.clone(), Formats::Text)
             }
             Target::Portal(name) => {
-                let Some(portal) = self.portals.get(name) else {
-                    // A cursor that SQL has declared is a portal, too.
-                    let plan = self.cursors.plan(name).map_err(|_| no_portal(name))?;
-                    self.describe_rows(&plan, &Formats::Text);
-                    return Ok(());
-                };
+                let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
                 (portal.plan.clone(), portal.formats.clone())
             }
         };
         // The rows of FETCH are those of its cursor.
         let plan = match plan.as_ref().map(|plan| plan.prepared.kind()) {
             Some(Kind::Fetch(fetch)) if !fetch.moves => {
-                let plan = self.cursors.plan(&fetch.cursor)?;
-                self.describe_rows(&plan, &formats);
-                return Ok(());
+                let name = &fetch.cursor;
+                let portal = self.portals.get(name).ok_or_else(|| no_cursor(name))?;
+                portal.plan_of_rows().cloned()
             }
-            _ => plan,
+            // A cursor that SQL has declared.
+            Some(Kind::Declare(_)) if is_portal => plan,
+            _ => plan.filter(|plan| plan.prepared.returns_rows()),
         };
-        match plan.filter(|plan| plan.prepared.returns_rows()) {
+        match plan {
             Some(plan) => self.describe_rows(&plan, &formats),
             None => self.output.empty(b'n'),
         }
@@ -168,6 +139,13 @@ impl Dialog {
             return Ok(Ran::Done);
         };
         if !matches!(portal.progress, Progress::New) {
+            self.refuse_if_failed(|| false)?;
+            return self.next_rows(name, rows_max);
+        }
+        if rows_max > 0 && plan.prepared.returns_rows() {
+            self.begin_statement();
+            self.refuse_if_failed(|| false)?;
+            self.run_portal(name)?;
             return self.next_rows(name, rows_max);
         }
         renew(&mut plan, self.tx.tables(&self.server.catalog))?;
@@ -176,44 +154,14 @@ impl Dialog {
         let formats = portal.formats.clone();
         self.begin_statement();
         self.refuse_if_failed(|| plan.ends_transaction())?;
-        if rows_max <= 0 || !plan.prepared.returns_rows() {
-            return self.run(&plan, &values, &formats);
+        let ran = self.run(&plan, &values, &formats)?;
+        // All rows are told: another Execute has none to tell, and is no error.
+        if plan.prepared.returns_rows()
+            && let Some(portal) = self.portals.get_mut(name)
+        {
+            portal.progress = Progress::Rows(Rows::default());
         }
-        let mark = self.output.mark();
-        let rows = self.run_rows(&plan, &values, &formats)?;
-        let tag = plan.prepared.tag(rows);
-        let messages = self.output.split_off(mark);
-        if let Some(portal) = self.portals.get_mut(name) {
-            portal.progress = Progress::Rows { messages, next: 0, tag };
-        }
-        self.next_rows(name, rows_max)
-    }
-
-    /// Tells the next rows of a portal that was run.
-    fn next_rows(&mut self, name: &str, rows_max: i32) -> Result<Ran, SqlError> {
-        let portal = self.portals.get_mut(name).ok_or_else(|| no_portal(name))?;
-        let Progress::Rows { messages, next, tag } = &mut portal.progress else {
-            let message = format!("portal \"{name}\" cannot be run");
-            return Err(SqlError::not_in_required_state(message));
-        };
-        let most = if rows_max > 0 { rows_max.unsigned_abs() as usize } else { usize::MAX };
-        let start = *next;
-        let mut told = 0;
-        while told < most && *next < messages.len() {
-            let length =
-                messages[*next + 1..].first_chunk().map_or(0, |it| u32::from_be_bytes(*it));
-            *next += 1 + length as usize;
-            told += 1;
-        }
-        self.output.append(&messages[start..*next]);
-        if told == most {
-            self.output.empty(b's');
-        } else {
-            self.output.complete(tag);
-            *messages = Vec::new();
-            *next = 0;
-        }
-        Ok(Ran::Done)
+        Ok(ran)
     }
 
     pub fn close(&mut self, target: Target<'_>) {
@@ -231,7 +179,8 @@ impl Dialog {
     pub fn flush(&mut self) -> Result<(), SqlError> {
         if self.tx.state() == State::Implicit {
             // What it has read is told now.
-            self.tx.prove()?;
+            let seen = self.tx.prove()?;
+            self.hold_until(seen);
         }
         self.prove()?;
         self.output.release();
@@ -264,18 +213,18 @@ impl Dialog {
     }
 
     pub fn fail_extended(&mut self, error: SqlError) -> Step {
-        let error = self.tx.judge(error);
+        let error = self.judge(error);
         if self.repeats(&error) {
             return Step::Again;
         }
-        self.fail(&error);
+        self.fail_lost(&error);
         self.skips_to_sync = true;
         Step::Next
     }
 }
 
 /// Has a plan hold for the tables as they are.
-fn renew(plan: &mut OwnPlan, tables: Tables<'_>) -> Result<(), SqlError> {
+pub(super) fn renew(plan: &mut OwnPlan, tables: Tables<'_>) -> Result<(), SqlError> {
     if !plan.is_current(tables) {
         *plan = Arc::new(plan.renewed(tables)?);
     }
@@ -325,8 +274,4 @@ fn no_statement(name: &str) -> SqlError {
             SqlError::undefined_statement(format!("prepared statement \"{name}\" does not exist"))
         }
     }
-}
-
-fn no_portal(name: &str) -> SqlError {
-    SqlError::new("34000", format!("portal \"{name}\" does not exist"))
 }

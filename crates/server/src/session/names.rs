@@ -44,6 +44,21 @@ impl<T> Names<T> {
         usize::from(self.unnamed.is_some()) + self.named.len()
     }
 
+    pub fn values(&self) -> impl Iterator<Item = &T> {
+        self.unnamed.iter().chain(self.named.values())
+    }
+
+    /// Removes those of which `stays` says no.
+    pub fn retain(&mut self, mut stays: impl FnMut(&mut T) -> bool) {
+        if self.unnamed.as_mut().is_some_and(|thing| !stays(thing)) {
+            self.unnamed = None;
+        }
+        // As in `clear`.
+        if !self.named.is_empty() {
+            self.named.retain(|_, thing| stays(thing));
+        }
+    }
+
     pub fn clear(&mut self) {
         self.unnamed = None;
         // To clear a map takes as long as it is large, also where nothing is in it.

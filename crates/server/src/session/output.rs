@@ -31,10 +31,9 @@ impl Output {
         Mark(self.gone + self.bytes.len())
     }
 
-    /// Takes back what was said since.
+    /// Takes back what was said since, but for what may have left.
     pub fn take_back(&mut self, mark: Mark) {
         let at = mark.0.saturating_sub(self.gone);
-        debug_assert!(at >= self.released, "what may have left is not taken back");
         self.bytes.truncate(at.max(self.released));
     }
 
@@ -109,11 +108,6 @@ impl Output {
             self.released -= self.sent;
             self.sent = 0;
         }
-    }
-
-    /// The bytes since a mark, for rows that are kept for later.
-    pub fn split_off(&mut self, mark: Mark) -> Vec<u8> {
-        self.bytes.split_off(mark.0 - self.gone)
     }
 
     /// Messages made elsewhere.

@@ -61,7 +61,7 @@ impl Dialog {
                 self.go_on()
             }
             Err(error) => {
-                let error = self.tx.judge(error);
+                let error = self.judge(error);
                 self.fail(&error);
                 self.finish_query()
             }
@@ -133,14 +133,14 @@ impl Dialog {
 
     /// After an error: whether the string goes on from where it may be run again.
     pub fn again_or_over(&mut self, error: SqlError) -> bool {
-        let error = self.tx.judge(error);
+        let error = self.judge(error);
         if self.repeats(&error) {
             if let Some(query) = &mut self.query {
                 query.next = query.restart;
             }
             return true;
         }
-        self.fail(&error);
+        self.fail_lost(&error);
         self.query = None;
         false
     }

@@ -179,6 +179,10 @@ impl Dialog {
         run: impl FnOnce(&mut Transaction<'_>, &mut Environment<'_>, &mut Output) -> Result<T, SqlError>,
     ) -> Result<T, SqlError> {
         let prepared_for = plan.shared_version();
+        self.begin_implicit();
+        if !matches!(plan.prepared.kind(), Kind::Write) || plan.prepared.returns_rows() {
+            self.tx.tells();
+        }
         self.part_on(prepared_for, plan.prepared.tables(), None, run)
     }
 

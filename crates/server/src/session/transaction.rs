@@ -21,6 +21,8 @@ pub(super) struct Tx {
     pub read_only: bool,
     /// Statements have read since what was read was last validated.
     unproved: bool,
+    /// Something of what they have read is told: more than how many rows they have written.
+    tells: bool,
     /// It has met a conflict: nothing but its end is left.
     lost: bool,
     /// The version of the catalog by which it has begun.
@@ -209,37 +211,51 @@ impl Tx {
     }
 
     /// The error that a client is told in place of one of the statement: where what the statement had read is no state of
-    /// the database, its own is none that ever was.
-    pub fn judge(&mut self, error: SqlError) -> SqlError {
-        let conflict = match &mut self.open {
-            _ if error.is_retryable() => Some(error.clone()),
-            Some(open) => match open.validate() {
-                Err(conflict @ Error::Conflict(_)) => Some(conflict.into()),
-                _ => None,
-            },
-            None => None,
-        };
-        self.unproved = false;
-        self.lost |= conflict.is_some();
-        conflict.unwrap_or(error)
+    /// the database, its own is none that ever was. It may be told when the handle says that what was read is durable.
+    pub fn judge(&mut self, error: SqlError) -> (SqlError, Option<Pending<()>>) {
+        let has_read = std::mem::take(&mut self.unproved);
+        self.tells = false;
+        if error.is_retryable() {
+            self.lost = true;
+            return (error, None);
+        }
+        match self.open.as_mut().filter(|_| has_read).map(OpenTransaction::seen) {
+            Some(Err(conflict @ Error::Conflict(_))) => {
+                self.lost = true;
+                (conflict.into(), None)
+            }
+            Some(Ok(seen)) => (error, Some(seen)),
+            Some(Err(_)) | None => (error, None),
+        }
     }
 
-    /// Whether what was read is one state of the database, before any of it is told.
+    /// Whether what was read is one state of the database, before any of it is told. It may be told when the handle says
+    /// that it is durable.
     ///
     /// # Errors
     /// 40001 and its kin.
-    pub fn prove(&mut self) -> Result<(), SqlError> {
+    pub fn prove(&mut self) -> Result<Option<Pending<()>>, SqlError> {
         if !std::mem::take(&mut self.unproved) {
-            return Ok(());
+            return Ok(None);
         }
-        let Some(open) = &mut self.open else { return Ok(()) };
-        match open.validate() {
+        let tells = std::mem::take(&mut self.tells);
+        let Some(open) = &mut self.open else { return Ok(None) };
+        let proved = match tells {
+            true => open.seen().map(Some),
+            false => open.validate().map(|()| None),
+        };
+        match proved {
             Err(conflict @ Error::Conflict(_)) => {
                 self.lost = true;
                 Err(conflict.into())
             }
-            _ => Ok(()),
+            proved => Ok(proved.unwrap_or(None)),
         }
+    }
+
+    /// What the statements have read since is told, and not only how many rows they have written.
+    pub fn tells(&mut self) {
+        self.tells = true;
     }
 
     /// A statement has failed: an implicit transaction is over, a block can only be ended.

@@ -1,11 +1,10 @@
 //! SET, SHOW and other statements that no transaction runs, and CALL.
 
-use super::cursors::Cursors;
 use super::dialog::Dialog;
 use super::run::Formats;
 use crate::plans::Plan;
 use crate::wire::Writer;
-use chiliad_sql::{Datum, Kind, SqlError, Type, call_arguments};
+use chiliad_sql::{Datum, Kind, OwnedDatum, SqlError, Type, call_arguments};
 
 impl Dialog {
     /// Runs a statement of one of the small kinds, and tells the client.
@@ -21,7 +20,13 @@ impl Dialog {
     /// Runs it, and returns the number for the tag of its success.
     pub fn run_utility_rows(&mut self, plan: &Plan, formats: &Formats) -> Result<u64, SqlError> {
         match plan.prepared.kind() {
-            Kind::Show(name) => self.show(name, formats)?,
+            Kind::Show(name) => {
+                for row in self.shown(name)? {
+                    let values = row.iter().enumerate();
+                    let values = values.map(|(at, it)| (it, Type::Text, formats.is_binary(at)));
+                    self.output.data_row(values);
+                }
+            }
             Kind::Set(set) if set.name == "session_characteristics" => {
                 self.settings.set_modes(&set.modes);
             }
@@ -64,23 +69,21 @@ impl Dialog {
         }
     }
 
-    fn show(&mut self, name: &str, formats: &Formats) -> Result<(), SqlError> {
-        let Self { settings, output, .. } = self;
+    /// The rows of SHOW, whose values are texts.
+    ///
+    /// # Errors
+    /// 42704 for an unknown parameter.
+    pub fn shown(&self, name: &str) -> Result<Vec<Vec<OwnedDatum>>, SqlError> {
+        let text = |text: &str| Datum::text(text.to_owned());
         if name == "all" {
-            for (name, value) in settings.all() {
-                let row = [name, value, ""].map(Datum::text);
-                let values = row.iter().enumerate();
-                output.data_row(values.map(|(at, it)| (it, Type::Text, formats.is_binary(at))));
-            }
-            return Ok(());
+            let rows = self.settings.all().map(|(name, value)| [name, value, ""].map(text).into());
+            return Ok(rows.collect());
         }
         let name = name.to_lowercase();
-        let value = settings.get(&name).ok_or_else(|| {
+        let value = self.settings.get(&name).ok_or_else(|| {
             SqlError::undefined_object(format!("unrecognized configuration parameter \"{name}\""))
         })?;
-        let value = Datum::text(value);
-        output.data_row([(&value, Type::Text, formats.is_binary(0))].into_iter());
-        Ok(())
+        Ok(vec![vec![text(value)]])
     }
 
     fn discard(&mut self) -> Result<(), SqlError> {
@@ -91,7 +94,6 @@ impl Dialog {
         self.not_again();
         self.statements.clear();
         self.portals.clear();
-        self.cursors = Cursors::default();
         self.reset_all();
         Ok(())
     }

@@ -33,6 +33,7 @@ pub(super) fn number<M: Machine>(guard: NonNull<Guard<M>>) -> u64 {
 /// The parts at which a transaction has looked, with the stamps that they had.
 pub(super) struct Gaps<M: Machine> {
     looked_at: Vec<Stamped<M>>,
+    min_insert_tid: u64,
     /// Stamps that the worker has drawn: the next, and where they end.
     next: u64,
     end: u64,
@@ -43,12 +44,13 @@ unsafe impl<M: Machine> Send for Gaps<M> where M::Word: Sync {}
 
 impl<M: Machine> Gaps<M> {
     pub fn new() -> Self {
-        Self { looked_at: Vec::with_capacity(32), next: 0, end: 0 }
+        Self { looked_at: Vec::with_capacity(32), min_insert_tid: 0, next: 0, end: 0 }
     }
 
     #[inline]
     pub fn clear(&mut self) {
         self.looked_at.clear();
+        self.min_insert_tid = 0;
     }
 
     /// The transaction has looked at a part, and has locked it; whether its keys are still those that it has
@@ -56,7 +58,15 @@ impl<M: Machine> Gaps<M> {
     pub fn add(&mut self, seen: &Seen<M>, stamps: &M::Word) -> bool {
         let (stamp, holds) = self.look_again(seen, stamps);
         self.looked_at.push((seen.guard_ptr(), stamp));
+        // Relaxed: as in `NodeSet::min_insert_tid`.
+        self.min_insert_tid =
+            self.min_insert_tid.max(seen.guard().header.word.load(Ordering::Relaxed));
         holds
+    }
+
+    /// The greatest of the parts' minimum insert TIDs: what was removed from them is older.
+    pub fn min_insert_tid(&self) -> u64 {
+        self.min_insert_tid
     }
 
     /// The stamp of a part that is locked, and whether its keys are still those that were seen.

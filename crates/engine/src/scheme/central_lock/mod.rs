@@ -224,6 +224,10 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         if self.gaps.hold() { Ok(()) } else { Err(Abort::new(Reason::Phantom)) }
     }
 
+    fn seen_epoch(&self, _gaps: &crate::gaps::Gaps<M>) -> u64 {
+        record_word::epoch(self.newest.max(self.gaps.min_insert_tid()))
+    }
+
     #[inline]
     fn prepare(
         &mut self,

@@ -40,12 +40,12 @@ pub(super) static NO_NODE_SET: Fault = Fault {
 
 pub(super) static NODE_SET_NOT_VALIDATED: Fault = Fault {
     name: "node-set-not-validated",
-    step: "membership counts are compared at commit",
+    step: "membership counts are compared once more when all latches are held",
     rig: Rig::SimSc,
     schemes: &[],
     workload: "scan",
     expected: &["G2", "G2-item", "G-single", "G1c"],
-    seeds: 200,
+    seeds: 10000,
 };
 
 pub(super) static TID_NOT_ABOVE_OVERWRITTEN: Fault = Fault {

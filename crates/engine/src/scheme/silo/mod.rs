@@ -228,10 +228,10 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     }
 
     #[inline]
-    fn seen_epoch(&self, gaps: &Gaps<M>, point: CommitPoint) -> u64 {
+    fn seen_epoch(&self, gaps: &Gaps<M>) -> u64 {
         // The TIDs of `global-tid` have no epoch, and a snapshot remembers nothing.
         if VARIANT != SILO || self.snapshot != 0 {
-            return point.epoch;
+            return u64::MAX;
         }
         // A removed row that has left its leaf is one of those that the leaf's minimum insert TID stands for.
         let newest = self.reads.iter().map(|read| read.word).max().unwrap_or(0);

@@ -46,6 +46,7 @@ use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::contract::{Abort, CommitPoint, Context, Needs, NoLockTable, Scheme, Step, Tables};
+use crate::gaps::Gaps;
 use crate::record_word;
 use crate::scheme::SchemeName;
 use crate::scheme::parts::in_place;
@@ -359,6 +360,11 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         _writes: &WriteSet<M>,
     ) -> Result<(), Abort<M>> {
         if cx.gaps.holds() { Ok(()) } else { Err(Abort::new(Reason::Phantom)) }
+    }
+
+    fn seen_epoch(&self, gaps: &Gaps<M>) -> u64 {
+        // As under Silo.
+        record_word::epoch(self.newest.max(gaps.min_insert_tid()))
     }
 
     #[inline]

@@ -1,0 +1,145 @@
+//! A client that sends messages of the protocol as they are told, and hears all that is said.
+
+use chiliad_server::Running;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// A connection.
+pub struct Raw {
+    stream: TcpStream,
+    unsent: Vec<u8>,
+}
+
+/// What the server has said: the type of the message and its body.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Said {
+    pub kind: u8,
+    pub body: Vec<u8>,
+}
+
+impl Raw {
+    /// One that is let in.
+    pub fn connect(running: &Running) -> Self {
+        let stream = TcpStream::connect(running.addresses()[0]).expect("connects");
+        stream.set_nodelay(true).expect("set");
+        stream.set_read_timeout(Some(Duration::from_secs(30))).expect("set");
+        let mut raw = Self { stream, unsent: Vec::new() };
+        let parameters = b"\0\x03\0\0user\0ann\0database\0test\0\0";
+        raw.unsent.extend((parameters.len() as u32 + 4).to_be_bytes());
+        raw.unsent.extend(parameters);
+        raw.hear();
+        raw
+    }
+
+    /// A message of this type, sent with the next [`Raw::hear`].
+    pub fn message(&mut self, kind: u8, body: &[u8]) -> &mut Self {
+        self.unsent.push(kind);
+        self.unsent.extend((body.len() as u32 + 4).to_be_bytes());
+        self.unsent.extend(body);
+        self
+    }
+
+    /// Query.
+    pub fn query(&mut self, text: &str) -> &mut Self {
+        self.message(b'Q', &[text.as_bytes(), b"\0"].concat())
+    }
+
+    /// Parse without a name, and Bind of no parameters to a portal; results are binary or text.
+    pub fn bind(&mut self, portal: &str, text: &str, binary: bool) -> &mut Self {
+        self.message(b'P', &[b"\0", text.as_bytes(), b"\0\0\0"].concat());
+        let format = [0, 1, 0, u8::from(binary)];
+        self.message(b'B', &[portal.as_bytes(), b"\0\0\0\0\0\0", &format].concat())
+    }
+
+    /// Execute of a portal for so many rows, 0 for all.
+    pub fn execute(&mut self, portal: &str, rows_max: i32) -> &mut Self {
+        self.message(b'E', &[portal.as_bytes(), b"\0", &rows_max.to_be_bytes()].concat())
+    }
+
+    pub fn sync(&mut self) -> &mut Self {
+        self.message(b'S', &[])
+    }
+
+    /// Sends what is not sent.
+    ///
+    /// # Errors
+    /// Those of the socket.
+    pub fn send(&mut self) -> io::Result<()> {
+        self.stream.write_all(&std::mem::take(&mut self.unsent))
+    }
+
+    /// The next message.
+    ///
+    /// # Errors
+    /// Those of the socket.
+    pub fn next(&mut self) -> io::Result<Said> {
+        let mut head = [0; 5];
+        self.stream.read_exact(&mut head)?;
+        let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
+        let mut body = vec![0; length - 4];
+        self.stream.read_exact(&mut body)?;
+        Ok(Said { kind: head[0], body })
+    }
+
+    /// Sends what is not sent and hears all up to the next ReadyForQuery, without that.
+    pub fn hear(&mut self) -> Vec<Said> {
+        self.send().expect("sent");
+        let mut heard = Vec::new();
+        loop {
+            let said = self.next().expect("an answer");
+            if said.kind == b'Z' {
+                return heard;
+            }
+            heard.push(said);
+        }
+    }
+
+    /// As [`Raw::hear`], each message as a short text.
+    pub fn told(&mut self) -> Vec<String> {
+        self.hear().iter().map(Said::short).collect()
+    }
+}
+
+impl Said {
+    /// The code of an error.
+    pub fn sqlstate(&self) -> Option<String> {
+        let fields = (self.kind == b'E').then(|| self.body.split(|byte| *byte == 0))?;
+        let code = fields.into_iter().find_map(|field| field.strip_prefix(b"C"))?;
+        Some(String::from_utf8_lossy(code).into())
+    }
+
+    /// The type of the message, and what matters of its body: the tag, the code of an error, the values of a row.
+    pub fn short(&self) -> String {
+        let kind = char::from(self.kind);
+        match self.kind {
+            b'C' => {
+                format!("C {}", String::from_utf8_lossy(&self.body).trim_end_matches('\0'))
+            }
+            b'E' => format!("E {}", self.sqlstate().unwrap_or_default()),
+            b'D' => format!("D {}", self.values().join(",")),
+            b'T' => format!("T {}", u16::from_be_bytes([self.body[0], self.body[1]])),
+            _ => kind.into(),
+        }
+    }
+
+    fn values(&self) -> Vec<String> {
+        let mut rest = &self.body[2..];
+        let mut values = Vec::new();
+        while let Some((length, after)) = rest.split_first_chunk() {
+            let Ok(length) = usize::try_from(i32::from_be_bytes(*length)) else {
+                values.push("NULL".into());
+                rest = after;
+                continue;
+            };
+            let (value, after) = after.split_at(length);
+            let is_text = value.iter().all(|byte| (b' '..0x7f).contains(byte));
+            values.push(match is_text {
+                true => String::from_utf8_lossy(value).into(),
+                false => format!("{value:02x?}"),
+            });
+            rest = after;
+        }
+        values
+    }
+}
