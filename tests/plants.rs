@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Bugs that simulated runs catch, and a seed at which they do.
-const SEEDS: [(&str, u64); 97] = [
+const SEEDS: [(&str, u64); 101] = [
     ("no-read-validation", 0),
     ("foreign-latch-ignored", 0),
     ("no-node-set", 1),
-    ("node-set-not-validated", 1),
+    ("node-set-not-validated", 273),
     ("tid-not-above-overwritten", 3),
     ("tid-not-above-read", 2),
     ("floor-forgotten", 18),
@@ -38,6 +38,10 @@ const SEEDS: [(&str, u64); 97] = [
     ("lock-taken-from-younger", 25),
     ("sibling-spun-for", 0),
     ("switch-in-commit-window", 0),
+    ("counts-not-compared", 0),
+    ("range-not-looked-at-again", 0),
+    ("rest-of-range-forgotten", 8),
+    ("another-absence", 18),
     ("latched-while-waiting", 0),
     ("no-read-lock", 1),
     ("read-lock-dropped", 0),
@@ -51,7 +55,7 @@ const SEEDS: [(&str, u64); 97] = [
     ("occ-reads-not-validated", 1),
     ("occ-reads-not-latched", 0),
     ("occ-unlatched-before-install", 2),
-    ("occ-leaves-not-validated", 9),
+    ("occ-leaves-not-validated", 800),
     ("occ-end-not-above", 24),
     ("validated-together", 5),
     ("reads-not-compared", 0),

@@ -36,7 +36,7 @@ pub(super) static ANOTHER_ABSENCE: Fault = Fault {
     name: "another-absence",
     step: "a key that has come and gone since it was missed is not the same absence",
     rig: Rig::SimSc,
-    schemes: &["silo", "occ", "occ-serial", "no-wait", "wait-die", "dl-detect"],
+    schemes: &["silo", "wait-die"],
     workload: "scan",
     expected: &["G2", "G2-item", "G-single", "G1c"],
     seeds: 1000,

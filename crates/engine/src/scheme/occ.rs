@@ -81,7 +81,7 @@ static LEAVES_NOT_VALIDATED: Fault = Fault {
     schemes: OCC,
     workload: "scan",
     expected: &["G2", "G2-item", "G-single", "G1c"],
-    seeds: 10000,
+    seeds: 2000,
 };
 
 static END_NOT_ABOVE: Fault = Fault {

@@ -45,7 +45,7 @@ pub(super) static NODE_SET_NOT_VALIDATED: Fault = Fault {
     schemes: &[],
     workload: "scan",
     expected: &["G2", "G2-item", "G-single", "G1c"],
-    seeds: 10000,
+    seeds: 1000,
 };
 
 pub(super) static TID_NOT_ABOVE_OVERWRITTEN: Fault = Fault {
