@@ -28,26 +28,39 @@ struct Node<M: Machine> {
     piece: u32,
 }
 
-/// One end of a piece: a key of [`Gaps::keys`], or the end of the key space.
-#[derive(Clone)]
+/// Consecutive bytes of [`Gaps::keys`], or records of [`Gaps::met`].
+#[derive(Clone, Copy)]
+struct Part {
+    start: usize,
+    length: u32,
+}
+
+impl Part {
+    #[inline]
+    fn range(self) -> Range<usize> {
+        self.start..self.start + self.length as usize
+    }
+}
+
+/// One end of a piece: a key, or the end of the key space.
 struct End {
-    key: Option<Range<u32>>,
+    key: Option<Part>,
     inclusive: bool,
 }
 
-/// The keys from one end to another, in the direction of a scan, and the records met there, of [`Gaps::met`].
+/// The keys from one end to another, in the direction of a scan, and the records met there.
 struct Keys {
     from: End,
     to: End,
     direction: Direction,
-    met: Range<u32>,
+    met: Part,
 }
 
 /// What was looked at.
 enum Extent {
-    /// One key, of [`Gaps::keys`], which was not there, and the minimum insert TID of its leaf then.
+    /// One key, which was not there, and the minimum insert TID of its leaf then.
     Key {
-        key: Range<u32>,
+        key: Part,
         least: u64,
     },
     Keys(Keys),
@@ -133,21 +146,21 @@ impl<M: Machine> Gaps<M> {
             (None, false) => (to.position.as_deref(), !to.inclusive),
         };
         let end = End { key: end.map(|key| self.keep(key)), inclusive };
-        let start = self.met.len() as u32;
+        let start = self.met.len();
         self.met.extend(met);
-        let met = start..self.met.len() as u32;
+        let met = Part { start, length: (self.met.len() - start) as u32 };
         debug_assert!(from.key.is_some() || from.inclusive, "only a key is left out");
         debug_assert!(end.key.is_some() || end.inclusive, "only a key is left out");
         let extent = Extent::Keys(Keys { from, to: end, direction: to.direction, met });
         self.pieces.push(Piece { table, extent, is_stale: false });
     }
 
-    fn key(&self, key: &Range<u32>) -> &[u8] {
-        &self.keys[key.start as usize..key.end as usize]
+    fn key(&self, key: Part) -> &[u8] {
+        &self.keys[key.range()]
     }
 
     fn bound(&self, end: &End) -> Bound<&[u8]> {
-        match &end.key {
+        match end.key {
             Some(key) if end.inclusive => Bound::Included(self.key(key)),
             Some(key) => Bound::Excluded(self.key(key)),
             None => Bound::Unbounded,
@@ -155,10 +168,10 @@ impl<M: Machine> Gaps<M> {
     }
 
     #[inline]
-    fn keep(&mut self, key: &[u8]) -> Range<u32> {
-        let start = self.keys.len() as u32;
+    fn keep(&mut self, key: &[u8]) -> Part {
+        let start = self.keys.len();
         self.keys.extend_from_slice(key);
-        start..self.keys.len() as u32
+        Part { start, length: key.len() as u32 }
     }
 
     /// Remembers the leaf of the piece that was begun last.

@@ -58,7 +58,7 @@ impl<M: Machine> Gaps<M> {
             return false;
         };
         let same = match (&piece.extent, &table.index) {
-            (Extent::Key { key, least }, index) => match index.get(heap, self.key(key)) {
+            (Extent::Key { key, least }, index) => match index.get(heap, self.key(*key)) {
                 // One that has come and gone again is not the absence that was read.
                 Found::Absent(seen) => {
                     scratch.fresh.push(Node { seen, piece: number });
@@ -74,7 +74,7 @@ impl<M: Machine> Gaps<M> {
                     Direction::Reverse => (to, from),
                 };
                 scratch.cursor.reset(low, high, keys.direction);
-                let met = &self.met[keys.met.start as usize..keys.met.end as usize];
+                let met = &self.met[keys.met.range()];
                 are_met(number, index, met, heap, writes, scratch)
             }
             (Extent::Keys(_), Index::Hash(_)) => unreachable!("only ordered indexes are scanned"),

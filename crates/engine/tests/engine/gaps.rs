@@ -84,7 +84,7 @@ fn a_range_is_refused_for_what_comes_in_it_and_for_nothing_beside() {
     for scheme in SCHEMES {
         for reverse in [false, true] {
             let ends = |limit, key: u64| {
-                let world = World::new(scheme, |name| TableSpec::ordered(name));
+                let world = World::new(scheme, TableSpec::ordered);
                 world.ends(&between(20, 40, limit, reverse), &[key], &[])
             };
             let all = usize::MAX;
@@ -109,8 +109,7 @@ fn a_range_is_refused_for_what_comes_in_it_and_for_nothing_beside() {
 
 #[test]
 fn a_missing_key_is_refused_for_itself_alone() {
-    let specs: [fn(&str) -> TableSpec; 2] =
-        [|name| TableSpec::ordered(name), |name| TableSpec::hash(name, 100)];
+    let specs: [fn(&str) -> TableSpec; 2] = [TableSpec::ordered, |name| TableSpec::hash(name, 100)];
     for scheme in SCHEMES {
         for spec in specs {
             let miss = |tx: &mut Tx<'_, Interleaved>, table: TableId| {
@@ -131,7 +130,7 @@ fn a_missing_key_is_refused_for_itself_alone() {
 fn a_range_is_watched_in_all_leaves_that_hold_it_now() {
     for scheme in SCHEMES {
         for late in [None, Some(21), Some(25), Some(29), Some(35), Some(39)] {
-            let world = World::new(scheme, |name| TableSpec::ordered(name));
+            let world = World::new(scheme, TableSpec::ordered);
             let mut reader = world.db.worker().expect("a slot");
             let mut tx = reader.begin(&Intent::update()).expect("begins");
             between(20, 40, usize::MAX, false)(&mut tx, world.rows).expect("scans");
@@ -155,7 +154,7 @@ fn own_insertions_are_no_phantoms() {
         for (others, expected) in
             [(vec![1, 3, 5, 7, 9, 11, 13, 15, 17, 41, 43], Ok(())), (vec![31], PHANTOM)]
         {
-            let world = World::new(scheme, |name| TableSpec::ordered(name));
+            let world = World::new(scheme, TableSpec::ordered);
             let mut reader = world.db.worker().expect("a slot");
             let mut tx = reader.begin(&Intent::update()).expect("begins");
             assert_eq!(tx.get(world.rows, &27u64.to_be_bytes()).expect("reads"), None);
@@ -173,7 +172,7 @@ fn own_insertions_are_no_phantoms() {
 #[test]
 fn a_transaction_in_progress_is_not_refused_for_what_comes_beside() {
     for scheme in SCHEMES {
-        let world = World::new(scheme, |name| TableSpec::ordered(name));
+        let world = World::new(scheme, TableSpec::ordered);
         let mut reader = world.db.worker().expect("a slot");
         let mut tx = reader.begin(&Intent::update()).expect("begins");
         between(20, 40, usize::MAX, false)(&mut tx, world.rows).expect("scans");
@@ -193,7 +192,7 @@ fn a_transaction_in_progress_is_not_refused_for_what_comes_beside() {
 #[test]
 fn removals_beside_a_range_refuse_nobody() {
     for scheme in SCHEMES {
-        let world = World::new(scheme, |name| TableSpec::ordered(name));
+        let world = World::new(scheme, TableSpec::ordered);
         let gone = world.ends(&between(20, 40, usize::MAX, false), &[], &[18, 40]);
         assert_eq!(gone, Ok(()), "{scheme}");
     }
