@@ -150,6 +150,7 @@ impl<M: Machine> Gaps<M> {
         let start = self.met.len();
         self.met.extend(met);
         let met = Part { start, length: (self.met.len() - start) as u32 };
+        debug_assert!(last.is_none() || met.length > 0, "a limit is met by a row");
         let extent = Extent::Keys(Keys { from, to: end, direction: to.direction, met });
         self.pieces.push(Piece { table, extent, is_stale: false });
     }
