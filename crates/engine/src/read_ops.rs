@@ -7,6 +7,7 @@ use crate::contract::{Context, LockTable, Scheme, Step};
 use crate::core::{Core, Group, State, context};
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
+use crate::version::Version;
 use chiliad_api::{Error, Get, Part, Result, Row, TableId};
 use chiliad_machine::{Cost, Machine};
 use chiliad_storage::{Found, KEY_BYTES_MAX, RecordRef, Seen};
@@ -170,11 +171,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             return Ok(self.own_write(id, key, record, write));
         }
         let key_piece = self.arena.push(key);
-        let step = self.timed(Part::Manager, |core| match sealed {
-            true => core.scheme.read_sealed(record, &mut core.arena, core.verification.is_on()),
-            false => core.scheme.read(&mut context!(core), record, &mut core.arena, &core.writes),
-        });
-        let Some(version) = self.resolve(step)? else {
+        let Some(version) = self.read(sealed, record)? else {
             return Ok(Looked::Redo);
         };
         let version = self.verification.read(id, key, version, &self.arena);
@@ -190,6 +187,24 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             value,
             write: NONE,
         })))
+    }
+
+    /// Reads a record into the arena; `None`: it is to be looked up again.
+    #[inline]
+    fn read(&mut self, sealed: bool, record: RecordRef<M>) -> Result<Option<Version>> {
+        if !sealed {
+            let alone = self.timed(Part::Manager, |core| {
+                core.scheme.read_alone(record, &mut core.arena, &core.gaps, core.opacity)
+            });
+            if alone.is_some() {
+                return Ok(alone);
+            }
+        }
+        let step = self.timed(Part::Manager, |core| match sealed {
+            true => core.scheme.read_sealed(record, &mut core.arena, core.verification.is_on()),
+            false => core.scheme.read(&mut context!(core), record, &mut core.arena, &core.writes),
+        });
+        self.resolve(step)
     }
 
     fn own_write(&mut self, id: TableId, key: &[u8], record: RecordRef<M>, write: u32) -> Looked {

@@ -181,7 +181,7 @@ fn insertions_and_removals_allocate_nothing() {
     }
 }
 
-/// A visit of many rows takes what the read set takes of them, and no room for the rows themselves.
+/// A visit of many rows takes what the read set and the gaps take of them, and no room for the rows themselves.
 #[test]
 fn a_visit_keeps_no_row() {
     const ROWS: u64 = 50_000;
@@ -212,6 +212,6 @@ fn a_visit_keeps_no_row() {
     });
     let scanned = bytes_of(|tx, table| tx.scan(table, Range::all()).expect("reads").len() as u64);
     // Memory that doubles: four times what is in use at the end is the most that was ever asked for.
-    assert!(visited < ROWS * 64, "{visited} bytes");
+    assert!(visited < ROWS * 96, "{visited} bytes");
     assert!(scanned > ROWS * 200, "{scanned} bytes");
 }

@@ -19,7 +19,7 @@ pub(crate) use faults::{FAULTS, REST_OF_RANGE_FORGOTTEN};
 use crate::tables::table::Entry as TableEntry;
 use chiliad_api::TableId;
 use chiliad_machine::{Cost, Machine, Ordering, Word};
-use chiliad_storage::{Change, Cursor, Direction, LeafRun, RecordRef, Seen};
+use chiliad_storage::{Change, Cursor, Direction, KEY_BYTES_MAX, LeafRun, RecordRef, Seen};
 use core::ops::{Bound, Range};
 
 /// A leaf, its count, and the piece for which it was looked at.
@@ -42,11 +42,14 @@ impl Part {
     }
 }
 
-/// One end of a piece: a key, or the end of the key space.
+/// One end of a piece: a key, or the end of the key space. There is one for each leaf that a scan passes, so it is small.
 struct End {
-    key: Option<Part>,
+    start: usize,
+    length: u16,
+    has_key: bool,
     inclusive: bool,
 }
+const _: () = assert!(KEY_BYTES_MAX <= u16::MAX as usize, "the length of a key fits");
 
 /// The keys from one end to another, in the direction of a scan, and the records met there.
 struct Keys {
@@ -135,22 +138,19 @@ impl<M: Machine> Gaps<M> {
         last: Option<&[u8]>,
         met: impl Iterator<Item = RecordRef<M>>,
     ) {
-        let from = End {
-            key: from.has_position.then(|| self.keep(&from.position)),
-            inclusive: from.inclusive,
-        };
+        let position = from.has_position.then_some(from.position.as_slice());
+        let from = self.keep_end(position, from.inclusive);
         // What is still to be looked at is not of this piece.
         let (end, inclusive) = match (last, to.finished) {
             (Some(last), _) => (Some(last), true),
             (None, true) => (to.end.as_deref(), to.end_inclusive),
             (None, false) => (to.position.as_deref(), !to.inclusive),
         };
-        let end = End { key: end.map(|key| self.keep(key)), inclusive };
+        let end = self.keep_end(end, inclusive);
         let start = self.met.len();
         self.met.extend(met);
         let met = Part { start, length: (self.met.len() - start) as u32 };
-        debug_assert!(from.key.is_some() || from.inclusive, "only a key is left out");
-        debug_assert!(end.key.is_some() || end.inclusive, "only a key is left out");
+        debug_assert!(last.is_none() || met.length > 0, "a limit is met by a row");
         let extent = Extent::Keys(Keys { from, to: end, direction: to.direction, met });
         self.pieces.push(Piece { table, extent, is_stale: false });
     }
@@ -160,11 +160,20 @@ impl<M: Machine> Gaps<M> {
     }
 
     fn bound(&self, end: &End) -> Bound<&[u8]> {
-        match end.key {
-            Some(key) if end.inclusive => Bound::Included(self.key(key)),
-            Some(key) => Bound::Excluded(self.key(key)),
-            None => Bound::Unbounded,
+        let key = &self.keys[end.start..end.start + usize::from(end.length)];
+        match (end.has_key, end.inclusive) {
+            (true, true) => Bound::Included(key),
+            (true, false) => Bound::Excluded(key),
+            (false, _) => Bound::Unbounded,
         }
+    }
+
+    #[inline]
+    fn keep_end(&mut self, key: Option<&[u8]>, inclusive: bool) -> End {
+        debug_assert!(key.is_some() || inclusive, "only a key is left out");
+        let Part { start, length } = self.keep(key.unwrap_or(&[]));
+        debug_assert!(length <= u32::from(u16::MAX), "keys are checked");
+        End { start, length: length as u16, has_key: key.is_some(), inclusive }
     }
 
     #[inline]

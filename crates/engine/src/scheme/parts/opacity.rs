@@ -34,6 +34,12 @@ impl Opacity {
         size >= self.due_at
     }
 
+    /// Whether [`Opacity::is_due`] says no and remembers nothing.
+    #[inline]
+    pub fn is_quiet(&self, size: usize, younger: bool) -> bool {
+        !younger && size < self.due_at
+    }
+
     /// The set was looked at, and is one state.
     pub fn looked(&mut self, size: usize) {
         debug_assert!(size >= self.looked_at, "what was read is not forgotten");

@@ -28,6 +28,29 @@ pub static TORN_READ: Fault = Fault {
 /// The planted bugs of reading.
 pub static FAULTS: &[&Fault] = &[&TORN_READ];
 
+/// The newest version, with the word that names it, unless somebody is in the way or it is absent.
+#[inline(always)]
+pub fn present_alone<M: Machine>(
+    record: RecordRef<M>,
+    arena: &mut Arena,
+) -> Option<(u64, Version)> {
+    let mark = arena.used();
+    // Acquire pairs with `record_word::publish`: the payload of this word is visible.
+    let before = record.word().load(Ordering::Acquire);
+    if before & record_word::FLAGS != 0 {
+        return None;
+    }
+    let bytes = copy(record, arena);
+    // Acquire: the copy above happens before the check below; pairs with the fence between
+    // latching and writing, as in `present`.
+    M::fence(Ordering::Acquire);
+    if record.word().load(Ordering::Relaxed) == before || M::fault(&TORN_READ) {
+        return Some((before, Version { absent: false, bytes }));
+    }
+    arena.truncate(mark);
+    None
+}
+
 /// An abort because `record` is latched by another transaction.
 pub fn latched_too_long<M: Machine>(record: RecordRef<M>) -> Abort<M> {
     Abort::over(Reason::ReadLatched, record)

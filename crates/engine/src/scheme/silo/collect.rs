@@ -93,6 +93,7 @@ fn expire<M: Machine, const VARIANT: u8>(
 ) {
     for _ in 0..budget {
         let Some((home, block)) = cx.garbage.take_version(oldest) else { return };
+        debug_assert!(cx.heap.is_pinned(), "whoever counts versions may be looking at it");
         M::work(Cost::Collect, 1);
         M::mark("version expired");
         // SAFETY: the block is ours alone. Readers at `oldest` and above do not follow the links that still lead to it

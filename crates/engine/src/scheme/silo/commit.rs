@@ -279,6 +279,13 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         if self.opacity.is_due(size, younger) { self.look(cx, size) } else { Ok(()) }
     }
 
+    /// Whether nothing is due when `word` joins what was read, `size` entries then.
+    #[inline]
+    pub(super) fn stays_quiet(&self, size: usize, word: u64) -> bool {
+        let younger = VARIANT == SILO && record_word::epoch(word) > self.first_epoch;
+        self.first_epoch != 0 && self.opacity.is_quiet(size, younger)
+    }
+
     #[cold]
     fn look(&mut self, cx: &Context<'_, M, Self>, size: usize) -> Result<(), Abort<M>> {
         self.first_epoch = cx.epochs.current();

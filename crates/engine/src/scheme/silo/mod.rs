@@ -165,6 +165,30 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         Step::Done(version)
     }
 
+    #[inline(always)]
+    fn read_alone(
+        &mut self,
+        record: RecordRef<M>,
+        arena: &mut Arena,
+        gaps: &Gaps<M>,
+        opacity: bool,
+    ) -> Option<Version> {
+        if self.snapshot != 0 {
+            return None;
+        }
+        let (word, version) = versioned_read::present_alone(record, arena)?;
+        if Self::TRACKS {
+            let size = self.reads.len() + 1 + gaps.len();
+            if opacity && !self.stays_quiet(size, word) {
+                arena.truncate(version.bytes.start as usize);
+                return None;
+            }
+            debug_assert!(word & record_word::FLAGS == 0, "nobody is in the way");
+            self.reads.push(Read { record, word });
+        }
+        Some(version)
+    }
+
     #[inline]
     fn observe_leaf(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
         if Self::TRACKS && self.snapshot == 0 && !M::fault(&faults::NO_NODE_SET) {
