@@ -7,7 +7,8 @@
 //! First a reader takes all `changes` from the start of the log, three times, with nobody beside it. Then the writers run
 //! alone and with a reader that follows them, in turns; each turn begins with the other half. Where there are more cores
 //! than one, the reader and the threads of the database have the last one, in both halves, and the writers have the others:
-//! what writers lose is then not a core. With several writers on one core their rate together counts.
+//! what writers lose is then not a core. With several writers on one core their rate together counts. Beside rates stands the
+//! processor's time for each change, which other programs on the computer hardly move.
 
 use chiliad::changes::Position;
 use chiliad::{Database, Durability, Error, Options, Table};
@@ -59,22 +60,33 @@ struct Load<'d> {
     cores: Vec<usize>,
 }
 
+/// What writers did.
+struct Written {
+    /// Changes in a second.
+    rate: f64,
+    /// Nanoseconds of processor for each, where the system tells.
+    ns: f64,
+}
+
 impl Load<'_> {
-    /// Commits for a while; changes in a second.
-    fn run(&self) -> f64 {
+    /// Commits for a while.
+    fn run(&self) -> Written {
         let begun = Instant::now();
-        let written = AtomicU64::new(0);
+        let (written, on_cores_ns) = (AtomicU64::new(0), AtomicU64::new(0));
         std::thread::scope(|scope| {
             for writer in 0..self.writers {
-                let written = &written;
+                let (written, on_cores_ns) = (&written, &on_cores_ns);
                 scope.spawn(move || {
                     keep_to(&self.cores);
                     let own = self.write(writer * 7_919, begun);
                     written.fetch_add(own * BATCH, Ordering::Relaxed);
+                    on_cores_ns.fetch_add(on_core_ns(), Ordering::Relaxed);
                 });
             }
         });
-        written.into_inner() as f64 / begun.elapsed().as_secs_f64()
+        let written = written.into_inner() as f64;
+        let rate = written / begun.elapsed().as_secs_f64();
+        Written { rate, ns: on_cores_ns.into_inner() as f64 / written }
     }
 
     /// One writer; the transactions that it has committed.
@@ -100,7 +112,7 @@ impl Load<'_> {
     }
 
     /// The same with a reader beside it.
-    fn run_followed(&self) -> Result<(f64, Followed), Error> {
+    fn run_followed(&self) -> Result<(Written, Followed), Error> {
         let mut changes = self.db.changes(self.db.newest_position()?)?;
         let over = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -116,9 +128,9 @@ impl Load<'_> {
                     }
                     if let (None, Some((met_then, then))) = (change, while_written) {
                         let rate = met_then as f64 / then.as_secs_f64();
-                        let of_core = on_core().map(|time| time.as_secs_f64() / met as f64);
+                        let ns = on_core_ns() as f64 / met as f64;
                         let behind = (met - met_then) as f64 / rate;
-                        return Ok::<_, Error>(Followed { rate, behind, of_core });
+                        return Ok::<_, Error>(Followed { rate, behind, ns });
                     }
                 }
             });
@@ -135,14 +147,14 @@ struct Followed {
     rate: f64,
     /// How far behind it was when they ended, in seconds of their work.
     behind: f64,
-    /// Seconds of processor for each change, where the system tells.
-    of_core: Option<f64>,
+    /// Nanoseconds of processor for each change, where the system tells.
+    ns: f64,
 }
 
-/// The time that the calling thread, which has done nothing else, was on a core.
-fn on_core() -> Option<Duration> {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    told.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+/// The time that the calling thread, which has done nothing else, was on a core; 0 where the system does not tell.
+fn on_core_ns() -> u64 {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    told.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0)
 }
 
 fn main() -> Result<(), Error> {
@@ -172,26 +184,36 @@ fn measure(path: &Path) -> Result<(), Error> {
         read_all(&db, table)?;
     }
     let load = Load { db: &db, table, writers, rate: argument(3, 0), cores: of_writers };
-    let (mut losses, mut rates) = (Vec::new(), Vec::new());
+    let (mut losses, mut costs, mut rates) = (Vec::new(), Vec::new(), Vec::new());
     for turn in 0..turns {
         let first = (turn % 2 == 0).then(|| load.run());
-        let (beside, Followed { rate, behind, of_core }) = load.run_followed()?;
+        let (beside, reader) = load.run_followed()?;
         let alone = first.unwrap_or_else(|| load.run());
-        let loss = 1.0 - beside / alone;
-        let of_core = of_core.map_or("?".into(), |it| format!("{:.0}", it * 1e9));
+        let (loss, cost) = (1.0 - beside.rate / alone.rate, beside.ns / alone.ns - 1.0);
         println!(
-            "alone {alone:.0}, followed {beside:.0} changes a second, loss {:.1} %; the reader took {rate:.0} a second, \
-             {of_core} ns of processor each, and was {behind:.2} s behind in the end",
-            loss * 100.0
+            "alone {:.0}, followed {:.0} changes a second, loss {:.1} %; {:.0} and {:.0} ns of processor each, {:+.1} %",
+            alone.rate,
+            beside.rate,
+            loss * 100.0,
+            alone.ns,
+            beside.ns,
+            cost * 100.0
+        );
+        println!(
+            "  the reader took {:.0} a second, {:.0} ns of processor each, and was {:.2} s behind in the end",
+            reader.rate, reader.ns, reader.behind
         );
         losses.push(loss);
-        rates.push(rate);
+        costs.push(cost);
+        rates.push(reader.rate);
     }
-    let (loss, rate) = (median(losses), median(rates));
+    let (loss, cost, rate) = (median(losses), median(costs), median(rates));
     let reached = if loss < LOSS_MOST && rate >= READ_LEAST { "reached" } else { "missed" };
     println!(
-        "medians: loss {:.1} %, {rate:.0} read a second; under {:.0} % at {READ_LEAST:.0} or more: {reached}",
+        "medians: loss {:.1} %, processor of a write {:+.1} %, {rate:.0} read a second; \
+         under {:.0} % at {READ_LEAST:.0} or more: {reached}",
         loss * 100.0,
+        cost * 100.0,
         LOSS_MOST * 100.0
     );
     Ok(())

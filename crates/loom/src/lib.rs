@@ -105,7 +105,7 @@ impl Machine for Loom {
     type Link<T: 'static> = LoomLink<T>;
 
     // Small: every word is an object that loom keeps a history of.
-    const CHUNK_BYTES: usize = 1 << 9;
+    const CHUNK_BYTES: usize = 1 << 10;
     const SIMULATED: bool = true;
 
     fn alloc(layout: Layout, _class: Class) -> Option<NonNull<u8>> {
