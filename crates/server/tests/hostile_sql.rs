@@ -23,7 +23,8 @@ struct Dice(u64);
 
 impl Dice {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) ^ (self.0 >> 5 & 0xffff)
     }
 
@@ -221,6 +222,12 @@ fn deep_and_long_statements_get_an_answer_with_a_code() {
             }
             judge("DROP", &raw.query("DROP TABLE IF EXISTS deep").hear());
         }
+    }
+    // Deep together, though no pair of parentheses has much in it.
+    for (times, operators) in [(20, 10), (38, 390), (30, 100)] {
+        let inner = format!("{})", " + n".repeat(operators)).repeat(times);
+        let text = format!("SELECT {}n{inner} FROM a", "(".repeat(times));
+        judge(&text[..50], &raw.query(&text).hear());
     }
     running.shutdown();
 }

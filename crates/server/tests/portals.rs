@@ -106,10 +106,9 @@ fn portals_without_rows_cannot_be_fetched_from() {
     with_server(|running| {
         let mut raw = Raw::connect(running);
         raw.query("CREATE TABLE t (id int PRIMARY KEY)").hear();
-        for (text, rows_max, told) in [
-            ("INSERT INTO t VALUES (1)", 0, "C INSERT 0 1"),
-            ("FETCH 1 FROM p", 0, "E 55000"),
-        ] {
+        for (text, rows_max, told) in
+            [("INSERT INTO t VALUES (1)", 0, "C INSERT 0 1"), ("FETCH 1 FROM p", 0, "E 55000")]
+        {
             raw.query("BEGIN").hear();
             raw.bind("p", text, false).execute("p", rows_max).sync();
             assert_eq!(raw.told().last().map(String::as_str), Some(told), "{text}");

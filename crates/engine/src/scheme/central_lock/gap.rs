@@ -59,7 +59,8 @@ impl<M: Machine> Gaps<M> {
         let (stamp, holds) = self.look_again(seen, stamps);
         self.looked_at.push((seen.guard_ptr(), stamp));
         // Relaxed: as in `NodeSet::min_insert_tid`.
-        self.min_insert_tid = self.min_insert_tid.max(seen.guard().header.word.load(Ordering::Relaxed));
+        self.min_insert_tid =
+            self.min_insert_tid.max(seen.guard().header.word.load(Ordering::Relaxed));
         holds
     }
 
