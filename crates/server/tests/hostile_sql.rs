@@ -223,5 +223,11 @@ fn deep_and_long_statements_get_an_answer_with_a_code() {
             judge("DROP", &raw.query("DROP TABLE IF EXISTS deep").hear());
         }
     }
+    // Deep together, though no pair of parentheses has much in it.
+    for (times, operators) in [(20, 10), (38, 390), (30, 100)] {
+        let inner = format!("{})", " + n".repeat(operators)).repeat(times);
+        let text = format!("SELECT {}n{inner} FROM a", "(".repeat(times));
+        judge(&text[..50], &raw.query(&text).hear());
+    }
     running.shutdown();
 }

@@ -7,6 +7,7 @@ use crate::expr::{Context, eval};
 use crate::plan::Plan;
 use crate::prepared::Prepared;
 use crate::run::{Flow, change, insert, run_query};
+use crate::stack::with_room;
 use chiliad_api::Transaction;
 
 /// Takes the rows of a result.
@@ -40,6 +41,17 @@ pub struct Done {
 /// # Errors
 /// Those of the statement, of the transaction and of `sink`.
 pub fn execute(
+    prepared: &Prepared,
+    parameters: &[Datum<'_>],
+    transaction: &mut dyn Transaction,
+    environment: &mut dyn Environment,
+    sink: &mut dyn RowSink,
+) -> Result<Done> {
+    let run = || execute_here(prepared, parameters, transaction, environment, sink);
+    with_room(prepared.is_deep, run)
+}
+
+fn execute_here(
     prepared: &Prepared,
     parameters: &[Datum<'_>],
     transaction: &mut dyn Transaction,
@@ -83,5 +95,7 @@ pub fn call_arguments(
         return Err(SqlError::internal("a statement that calls nothing"));
     };
     let cx = Context::new(parameters, transaction, environment);
-    arguments.iter().map(|it| eval(it, &[], &cx).map(Datum::into_owned)).collect()
+    with_room(prepared.is_deep, || {
+        arguments.iter().map(|it| eval(it, &[], &cx).map(Datum::into_owned)).collect()
+    })
 }

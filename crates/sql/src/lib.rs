@@ -37,6 +37,7 @@ mod prepare;
 mod prepared;
 mod run;
 mod schema_change;
+mod stack;
 mod statement;
 mod storage;
 mod types;

@@ -6,7 +6,8 @@ use crate::error::{Result, SqlError};
 use crate::explain::explain;
 use crate::plan::Plan;
 use crate::prepared::{Copy, Kind, OutputColumn, Prepared};
-use crate::statement::{Ast, Statement, parse};
+use crate::stack::with_room;
+use crate::statement::{Ast, Statement, parse, too_deep};
 use crate::types::Type;
 use crate::utility::{CopySource, CopyStatement, Utility};
 use sqlparser::ast;
@@ -22,7 +23,21 @@ pub fn prepare(
     catalog: &CatalogView,
     declared: &[Option<Type>],
 ) -> Result<Prepared> {
-    match &statement.ast {
+    let nesting = statement.nesting;
+    let is_deep = nesting.is_deep();
+    let prepared = with_room(is_deep, || prepare_here(statement, catalog, declared))?;
+    if prepared.kind == Kind::Schema && nesting.is_too_deep_to_declare() {
+        return Err(too_deep());
+    }
+    Ok(Prepared { is_deep, ..prepared })
+}
+
+fn prepare_here(
+    statement: &Statement,
+    catalog: &CatalogView,
+    declared: &[Option<Type>],
+) -> Result<Prepared> {
+    match &*statement.ast {
         Ast::Utility(utility) => match &**utility {
             Utility::Declare(cursor, query) => {
                 let prepared = prepare_parsed(query, statement, catalog, declared)?;
@@ -54,7 +69,8 @@ fn prepare_parsed(
     }
     let tables = binder.into_used();
     let catalog_version = catalog.version();
-    Ok(Prepared { kind, tag, parameters, columns, tables, catalog_version, plan })
+    let is_deep = false;
+    Ok(Prepared { kind, tag, parameters, columns, tables, catalog_version, plan, is_deep })
 }
 
 type BoundStatement = (Kind, &'static str, Plan, Vec<OutputColumn>);
@@ -145,8 +161,8 @@ fn prepare_utility(utility: &Utility, catalog: &CatalogView) -> Result<Prepared>
         _ => Vec::new(),
     };
     let (plan, parameters, tables) = (Plan::None, Vec::new(), Vec::new());
-    let catalog_version = catalog.version();
-    Ok(Prepared { kind, tag, parameters, columns, tables, catalog_version, plan })
+    let (catalog_version, is_deep) = (catalog.version(), false);
+    Ok(Prepared { kind, tag, parameters, columns, tables, catalog_version, plan, is_deep })
 }
 
 /// The columns of SHOW: the parameter's value; of all of them name, value and description.

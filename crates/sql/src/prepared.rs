@@ -193,6 +193,8 @@ pub struct Prepared {
     pub(crate) tables: Vec<TableId>,
     pub(crate) catalog_version: u64,
     pub(crate) plan: Plan,
+    /// It needs room on the stack.
+    pub(crate) is_deep: bool,
 }
 
 impl Prepared {

@@ -1,6 +1,7 @@
 //! A text as statements.
 
 use crate::error::{Result, SqlError};
+use crate::stack::{Nesting, with_room};
 use crate::utility::{self, Utility};
 use sqlparser::ast;
 use sqlparser::dialect::PostgreSqlDialect;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 
 /// Parentheses within parentheses, at most. A statement is compiled on the stack of a thread or a fiber.
 const DEPTH_MAX: usize = 40;
-/// Operators in a row between two commas, at most: each of them is a level of the tree.
+/// Levels of a tree of operators, at most.
 const OPERATORS_MAX: usize = 400;
 /// The longest text, in bytes.
 const TEXT_BYTES_MAX: usize = 16 << 20;
@@ -22,12 +23,13 @@ const TEXT_BYTES_MAX: usize = 16 << 20;
 pub struct Statement {
     /// Where it stands in the text that was parsed, in bytes.
     pub range: Range<usize>,
-    pub(crate) ast: Ast,
+    pub(crate) ast: Arc<Ast>,
+    pub(crate) nesting: Nesting,
     lines: Arc<Lines>,
 }
 
 /// What a statement says.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) enum Ast {
     /// One with names and expressions.
     Parsed(Box<ast::Statement>),
@@ -65,13 +67,33 @@ impl Lines {
         let (letters, _) = self.begin(location.line)?;
         letters.checked_add(u32::try_from(location.column).ok()?)
     }
+}
+
+/// Finds the bytes of locations, each behind the last one: a line may be as long as the text.
+struct Walk<'l> {
+    lines: &'l Lines,
+    line: u64,
+    column: u64,
+    at: usize,
+}
+
+impl<'l> Walk<'l> {
+    fn new(lines: &'l Lines) -> Self {
+        Self { lines, line: 1, column: 1, at: 0 }
+    }
 
     /// The byte at a location.
-    fn byte(&self, location: Location) -> usize {
-        let Some((_, start)) = self.begin(location.line) else { return self.text.len() };
-        let column = usize::try_from(location.column.saturating_sub(1)).unwrap_or(usize::MAX);
-        let mut letters = self.text[start..].char_indices();
-        letters.nth(column).map_or(self.text.len(), |(at, _)| start + at)
+    fn byte(&mut self, location: Location) -> usize {
+        if location.line > self.line {
+            self.at = self.lines.begin(location.line).map_or(self.lines.text.len(), |it| it.1);
+            (self.line, self.column) = (location.line, 1);
+        }
+        let rest = &self.lines.text[self.at..];
+        let letters = usize::try_from(location.column.saturating_sub(self.column));
+        let letters = letters.unwrap_or(usize::MAX);
+        self.at += rest.char_indices().nth(letters).map_or(rest.len(), |(at, _)| at);
+        self.column = self.column.max(location.column);
+        self.at
     }
 }
 
@@ -100,20 +122,21 @@ pub fn parse(sql: &str) -> Result<Vec<Statement>> {
             .at(lines.position(error.location))
     })?;
     let mut statements = Vec::new();
-    for tokens in tokens.split(|it| it.token == Token::SemiColon) {
-        let tokens: Vec<TokenWithSpan> = tokens
-            .iter()
-            .filter(|it| !matches!(it.token, Token::Whitespace(_) | Token::EOF))
-            .cloned()
-            .collect();
+    let mut walk = Walk::new(&lines);
+    let mut rest = tokens.into_iter().peekable();
+    while rest.peek().is_some() {
+        let of_one = rest.by_ref().take_while(|it| it.token != Token::SemiColon);
+        let tokens: Vec<TokenWithSpan> =
+            of_one.filter(|it| !matches!(it.token, Token::Whitespace(_) | Token::EOF)).collect();
         let (Some(first), Some(last)) = (tokens.first(), tokens.last()) else { continue };
-        let range = lines.byte(first.span.start)..lines.byte(last.span.end).min(sql.len());
-        check_depth(&tokens, &lines)?;
-        let ast = match utility::parse(&tokens).map_err(|it| it.located(&lines))? {
-            Some(utility) => Ast::Utility(Box::new(utility)),
-            None => Ast::Parsed(Box::new(parse_tokens(tokens, &lines)?)),
+        let range = walk.byte(first.span.start)..walk.byte(last.span.end);
+        let nesting = check_depth(&tokens, &lines)?;
+        let parse = || match utility::parse(&tokens).map_err(|it| it.located(&lines))? {
+            Some(utility) => Ok(Ast::Utility(Box::new(utility))),
+            None => parse_tokens(tokens, &lines).map(|it| Ast::Parsed(Box::new(it))),
         };
-        statements.push(Statement { range, ast, lines: Arc::clone(&lines) });
+        let ast = Arc::new(with_room(nesting.is_deep(), parse)?);
+        statements.push(Statement { range, ast, nesting, lines: Arc::clone(&lines) });
     }
     Ok(statements)
 }
@@ -196,35 +219,50 @@ pub(crate) fn too_deep() -> SqlError {
         .with_detail("The statement is nested too deep.")
 }
 
+/// What stands between two parentheses, as far as it was looked at.
+#[derive(Clone, Copy, Default)]
+struct Level {
+    /// Operators since the last comma.
+    operators: usize,
+    /// The deepest tree of what stands in parentheses since.
+    inner: usize,
+    /// The deepest tree before that comma.
+    before: usize,
+}
+
+impl Level {
+    /// How deep its tree is at most, whichever operators bind tighter.
+    fn depth(self) -> usize {
+        (self.operators + self.inner).max(self.before)
+    }
+}
+
 /// Refuses what would make a tree that is too deep for the stack.
-fn check_depth(tokens: &[TokenWithSpan], lines: &Lines) -> Result<()> {
-    let mut levels = vec![0_usize];
+fn check_depth(tokens: &[TokenWithSpan], lines: &Lines) -> Result<Nesting> {
+    let mut nesting = Nesting::default();
+    let mut outer: Vec<Level> = Vec::new();
+    let mut level = Level::default();
     for token in tokens {
         match &token.token {
-            Token::LParen | Token::LBracket => {
-                levels.push(0);
-                if levels.len() > DEPTH_MAX {
-                    return Err(too_deep().at(lines.position(token.span.start)));
+            Token::LParen | Token::LBracket => outer.push(std::mem::take(&mut level)),
+            Token::RParen | Token::RBracket => {
+                if let Some(around) = outer.pop() {
+                    // A subscript is a level itself, as an operator is.
+                    let operators = around.operators + usize::from(token.token == Token::RBracket);
+                    let inner = around.inner.max(level.depth() + 1);
+                    level = Level { inner, operators, ..around };
                 }
             }
-            Token::RParen | Token::RBracket if levels.len() > 1 => drop(levels.pop()),
-            Token::Comma => {
-                if let Some(level) = levels.last_mut() {
-                    *level = 0;
-                }
-            }
-            other if is_operator(other) => {
-                if let Some(level) = levels.last_mut() {
-                    *level += 1;
-                    if *level > OPERATORS_MAX {
-                        return Err(too_deep().at(lines.position(token.span.start)));
-                    }
-                }
-            }
-            _ => {}
+            Token::Comma => level = Level { before: level.depth(), ..Level::default() },
+            other => level.operators += usize::from(is_operator(other)),
         }
+        if outer.len() >= DEPTH_MAX || level.depth() > OPERATORS_MAX {
+            return Err(too_deep().at(lines.position(token.span.start)));
+        }
+        nesting.parentheses = nesting.parentheses.max(outer.len());
+        nesting.operators = nesting.operators.max(level.depth());
     }
-    Ok(())
+    Ok(nesting)
 }
 
 /// Whether a token may make the tree one level deeper.
@@ -304,6 +342,10 @@ mod tests {
             let sql = format!("select {}{inner}{}", open.repeat(10_000), close.repeat(10_000));
             assert_eq!(parse(&sql).expect_err(open).sqlstate, "54001", "{open}");
         }
+        // Each pair of parentheses has few operators, and all together they are one tree.
+        let inner = format!("{})", " + 1".repeat(300));
+        let sql = format!("select {}1{}", "(".repeat(30), inner.repeat(30));
+        assert_eq!(parse(&sql).expect_err("in parentheses").sqlstate, "54001");
         let sql = "explain ".repeat(10_000) + "select 1";
         assert_eq!(parse(&sql).expect_err("explain").sqlstate, "54001");
     }

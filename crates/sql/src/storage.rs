@@ -54,6 +54,9 @@ impl Storage {
     }
 }
 
+/// Cells of a row for whose places no memory is asked.
+const CELLS_FEW: usize = 16;
+
 impl Table {
     /// The body of a row in the current version.
     pub(crate) fn body<'r>(&self, row: &'r [u8]) -> Result<Cow<'r, [u8]>> {
@@ -156,7 +159,12 @@ impl Table {
         out.clear();
         // All cells one after the other, and where each of them lies.
         let mut bytes = Vec::with_capacity(128);
-        let mut cells = vec![None; self.storage.format.columns()];
+        let (mut few, mut many) = ([None; CELLS_FEW], Vec::new());
+        let count = self.storage.format.columns();
+        let cells = few.get_mut(..count).unwrap_or_else(|| {
+            many.resize(count, None);
+            &mut many[..]
+        });
         for (column, datum) in self.columns.iter().zip(row) {
             let Place::Row(place) = column.place else { continue };
             let start = bytes.len();

@@ -10,6 +10,8 @@ pub struct Case {
     pub flags: &'static [&'static str],
     /// A script in place of those that pgbench has.
     pub script: Option<&'static str>,
+    /// By TCP, and not by the Unix socket.
+    pub tcp: bool,
     pub sides: Vec<Side>,
 }
 
@@ -19,6 +21,8 @@ pub struct Side {
     pub kind: Kind,
     /// The client's `PGOPTIONS`.
     pub options: &'static str,
+    /// It is left out where its server does not begin.
+    pub is_optional: bool,
 }
 
 const SYNC_OFF: &str = "-c synchronous_commit=off";
@@ -47,6 +51,7 @@ pub fn all(schemes: &[String]) -> Vec<Case> {
         clients,
         flags: &["-M", "prepared"],
         script: Some(SELECT),
+        tcp: false,
         sides: vec![postgres("PostgreSQL", ""), ours("sync"), side("floor", Kind::Floor, "")],
     };
     let update = |clients| Case {
@@ -54,6 +59,7 @@ pub fn all(schemes: &[String]) -> Vec<Case> {
         clients,
         flags: &["-N", "-M", "prepared"],
         script: None,
+        tcp: false,
         sides: vec![postgres("PostgreSQL, off", SYNC_OFF), ours("epoch")],
     };
     let sync = |clients| Case {
@@ -61,6 +67,7 @@ pub fn all(schemes: &[String]) -> Vec<Case> {
         clients,
         flags: &["-N", "-M", "prepared"],
         script: None,
+        tcp: false,
         sides: vec![postgres("PostgreSQL, on", ""), ours("sync")],
     };
     let tpcb = |clients| {
@@ -70,21 +77,28 @@ pub fn all(schemes: &[String]) -> Vec<Case> {
             ours("sync"),
         ];
         for scheme in schemes.iter().filter(|it| *it != SILO) {
-            sides.push(side(&format!("chiliad, {scheme}"), Kind::ours(scheme, "sync"), ""));
+            let side = side(&format!("chiliad, {scheme}"), Kind::ours(scheme, "sync"), "");
+            sides.push(Side { is_optional: true, ..side });
         }
-        Case { name: "tpcb", clients, flags: TPCB, script: None, sides }
+        Case { name: "tpcb", clients, flags: TPCB, script: None, tcp: false, sides }
     };
     let call = |clients| Case {
         name: "call",
         clients,
         flags: &["-M", "prepared"],
         script: Some(CALL),
+        tcp: false,
         sides: vec![side("chiliad, one call", Kind::Call, "")],
     };
-    let simple = Case { name: "select, simple", flags: &["-M", "simple"], ..select(8) };
+    const SIMPLE: &[&str] = &["-M", "simple"];
     let mut cases = Vec::from([1, 8, 64].map(select));
-    cases.push(simple);
-    cases.extend([8, 64].map(update));
+    for clients in [8, 64] {
+        let case = |name, flags, tcp| Case { name, flags, tcp, ..select(clients) };
+        cases.push(case("select, simple", SIMPLE, false));
+        cases.push(case("select, TCP", &["-M", "prepared"], true));
+        cases.push(case("select, simple, TCP", SIMPLE, true));
+    }
+    cases.extend([1, 8, 64].map(update));
     cases.extend([1, 8, 64].map(sync));
     for clients in [8, 64] {
         cases.extend([tpcb(clients), call(clients)]);
@@ -93,7 +107,7 @@ pub fn all(schemes: &[String]) -> Vec<Case> {
 }
 
 fn side(label: &str, kind: Kind, options: &'static str) -> Side {
-    Side { label: label.into(), kind, options }
+    Side { label: label.into(), kind, options, is_optional: false }
 }
 
 #[cfg(test)]
@@ -106,6 +120,6 @@ mod tests {
         let tpcb: Vec<_> = cases.iter().filter(|case| case.name == "tpcb").collect();
         assert!(tpcb.iter().all(|case| case.sides.len() == 4), "{}", tpcb.len());
         let with = |clients| cases.iter().filter(|case| case.clients == clients).count();
-        assert_eq!([with(1), with(8), with(64)], [2, 6, 5]);
+        assert_eq!([with(1), with(8), with(64)], [3, 8, 8]);
     }
 }

@@ -16,9 +16,10 @@ const BUSY: u32 = 64;
 pub fn run(servers: &mut Servers<'_>, rounds: u32, seconds: u32) -> Result<(), String> {
     let kind = Kind::ours("silo", "sync");
     let server = servers.get(&kind)?;
-    let side = || Side { label: String::new(), kind: kind.clone(), options: "" };
+    let side =
+        || Side { label: String::new(), kind: kind.clone(), options: "", is_optional: false };
     let (flags, script) = (&["-M", "prepared"], Some(SELECT));
-    let case = Case { name: "idle", clients: BUSY, flags, script, sides: vec![side()] };
+    let case = Case { name: "idle", clients: BUSY, flags, script, tcp: false, sides: vec![side()] };
     let run = || pgbench::run(server, &case, &side(), seconds).map(|sample| sample.rate);
     // What busy connections have used the server has by now.
     run()?;

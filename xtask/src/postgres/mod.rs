@@ -1,11 +1,12 @@
 //! `cargo xtask postgres`: our server beside PostgreSQL on this machine, by pgbench.
 //!
-//! Both have the same data on the same file system and are asked in turn over Unix sockets, since a shared machine drifts by
-//! more than the differences of interest; what counts is the median of the rounds. A third server, the *floor*, answers every
+//! Both have the same data on the same file system and are asked in turn, over Unix sockets where nothing else is said, since a
+//! shared machine drifts by more than the differences of interest; what counts is the median of the rounds. A third server, the *floor*, answers every
 //! statement with a constant: what pgbench and sockets leave to be had. Where PostgreSQL is not installed the command says
 //! so and is done.
 
 mod cases;
+mod gotpc;
 mod idle;
 mod pgbench;
 mod report;
@@ -13,7 +14,7 @@ mod servers;
 mod timed;
 
 use crate::compare;
-use cases::Case;
+use cases::{Case, Side};
 use clap::Args;
 use pgbench::Sample;
 use servers::{Kind, Place, Servers};
@@ -22,7 +23,7 @@ use std::process::Command;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// Only cases in whose name this word is: select, simple, update, sync, tpcb, call, init, count, idle
+    /// Only cases in whose name this word is: select, simple, TCP, update, sync, tpcb, call, init, count, idle, go-tpc
     #[arg(long, value_name = "WORD", default_value = "")]
     only: String,
     /// How often each server runs each case
@@ -46,6 +47,9 @@ pub struct Arguments {
     /// The directory of the server's examples, already built; by default they are built
     #[arg(long, value_name = "DIR")]
     examples: Option<PathBuf>,
+    /// The program of go-tpc, for TPC-C of two warehouses by sixteen terminals; by default the one on the path
+    #[arg(long, value_name = "PATH", default_value = "go-tpc")]
+    go_tpc: PathBuf,
 }
 
 impl Arguments {
@@ -94,18 +98,28 @@ pub fn run(arguments: &Arguments, root: &Path) -> Result<(), String> {
     if arguments.is_meant("idle") {
         idle::run(&mut servers, arguments.rounds(), arguments.seconds())?;
     }
+    if arguments.is_meant("go-tpc") {
+        gotpc::run(&mut servers, &arguments.go_tpc, arguments.rounds(), arguments.seconds())?;
+    }
     Ok(())
 }
 
 fn run_case(case: &Case, arguments: &Arguments, servers: &mut Servers<'_>) -> Result<(), String> {
-    let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); case.sides.len()];
+    let mut sides: Vec<(&Side, Vec<Sample>)> = Vec::new();
+    for side in &case.sides {
+        match servers.get(&side.kind) {
+            Ok(_) => sides.push((side, Vec::new())),
+            Err(why) if side.is_optional => println!("\nskipped: {}: {why}", side.label),
+            Err(why) => return Err(why),
+        }
+    }
     for _ in 0..arguments.rounds() {
-        for (side, samples) in case.sides.iter().zip(&mut samples) {
+        for (side, samples) in &mut sides {
             let server = servers.get(&side.kind)?;
             samples.push(pgbench::run(server, case, side, arguments.seconds())?);
         }
     }
-    report::case(case, &samples);
+    report::case(case, &sides);
     // Those of one scheme are asked once.
     servers.stop_unless(|kind| matches!(kind, Kind::Postgres | Kind::Floor) || kind.is_default());
     Ok(())

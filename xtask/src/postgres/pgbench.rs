@@ -24,7 +24,7 @@ const TICK_MICROS: f64 = 10_000.0;
 /// # Errors
 /// When pgbench fails.
 pub fn run(server: &Server, case: &Case, side: &Side, seconds: u32) -> Result<Sample, String> {
-    let mut command = server.client("pgbench");
+    let mut command = server.client_by("pgbench", case.tcp);
     command.env("PGOPTIONS", side.options).arg("-n").args(case.flags);
     command.args(["-s", &server.scale.to_string(), "-T", &seconds.to_string()]);
     command.args(["-c", &case.clients.to_string(), "-j", &case.clients.min(2).to_string()]);

@@ -1,20 +1,21 @@
 //! The tables.
 
-use super::cases::Case;
+use super::cases::{Case, Side};
 use super::pgbench::Sample;
 use crate::compare::median;
 
 /// Prints the medians of a case's sides, and each side's rate over that of the first.
-pub fn case(case: &Case, samples: &[Vec<Sample>]) {
+pub fn case(case: &Case, sides: &[(&Side, Vec<Sample>)]) {
     let of = |samples: &[Sample], what: fn(&Sample) -> f64| median(samples.iter().map(what));
     println!("\n{}, {} clients", case.name, case.clients);
     println!(
         "{:<28} {:>9} {:>6} {:>13} {:>9} {:>9} {:>9} {:>8}",
         "", "tx/s", "ratio", "least-most", "user us", "system us", "client us", "retried"
     );
-    for (side, rounds) in case.sides.iter().zip(samples) {
+    let Some((_, firsts)) = sides.first() else { return };
+    for (side, rounds) in sides {
         // Round by round: the machine drifts between them.
-        let ratios = || rounds.iter().zip(&samples[0]).map(|(it, first)| it.rate / first.rate);
+        let ratios = || rounds.iter().zip(firsts).map(|(it, first)| it.rate / first.rate);
         let (least, most) =
             (ratios().fold(f64::INFINITY, f64::min), ratios().fold(f64::NEG_INFINITY, f64::max));
         println!(

@@ -1,10 +1,12 @@
-//! The servers: each in a directory of its own beneath a temporary one, by a Unix socket, until this is dropped.
+//! The servers: each in a directory of its own beneath a temporary one, by a Unix socket and a port of this computer, until
+//! this is dropped.
 
 pub mod cpu;
 
 use crate::compare::output;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -125,6 +127,7 @@ impl<'p> Servers<'p> {
 /// A server that runs.
 pub struct Server {
     directory: PathBuf,
+    port: u16,
     process: Child,
     pub scale: u32,
 }
@@ -132,13 +135,25 @@ pub struct Server {
 impl Server {
     /// The file of its socket.
     pub fn socket(&self) -> PathBuf {
-        self.directory.join(".s.PGSQL.5432")
+        self.directory.join(format!(".s.PGSQL.{}", self.port))
+    }
+
+    /// Its port on this computer.
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// A client of it, by its program's name.
     pub fn client(&self, program: &str) -> Command {
+        self.client_by(program, false)
+    }
+
+    /// As [`Server::client`], by TCP if that is meant.
+    pub fn client_by(&self, program: &str, tcp: bool) -> Command {
         let mut command = Command::new(program);
-        command.arg("-h").arg(&self.directory).args(["-p", "5432", "-U", "postgres"]);
+        let host = if tcp { Path::new("127.0.0.1") } else { &self.directory };
+        let port = self.port.to_string();
+        command.arg("-h").arg(host).args(["-p", &port, "-U", "postgres"]);
         command
     }
 
@@ -193,11 +208,13 @@ impl Drop for Server {
 fn start(place: &Place, kind: &Kind, number: usize) -> Result<Server, String> {
     let directory = place.directory.join(number.to_string());
     make(&directory)?;
+    let port = if *kind == Kind::Call { 5432 } else { free_port()? };
+    let address = format!("127.0.0.1:{port}");
     let mut command = match kind {
-        Kind::Postgres => postgres(place, &directory)?,
+        Kind::Postgres => postgres(place, &directory, port)?,
         Kind::Floor => {
             let mut command = Command::new(place.examples.join("constant"));
-            command.arg(&directory);
+            command.arg(&directory).arg(&address);
             command
         }
         Kind::Call => {
@@ -208,7 +225,8 @@ fn start(place: &Place, kind: &Kind, number: usize) -> Result<Server, String> {
         Kind::Ours { scheme, durability } => {
             let mut command = Command::new(&place.binary);
             command.args(["serve", "--scheme", scheme, "--durability", durability]);
-            command.args(["--max-connections", "10000", "--socket"]).arg(&directory);
+            command.args(["--max-connections", "10000", "--listen", &address]);
+            command.arg("--socket").arg(&directory);
             command.arg("--data").arg(directory.join("data"));
             command
         }
@@ -217,9 +235,15 @@ fn start(place: &Place, kind: &Kind, number: usize) -> Result<Server, String> {
     let spawned =
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
     let process = spawned.map_err(|error| format!("{kind:?}: {error}"))?;
-    let mut server = Server { directory, process, scale: place.scale };
+    let mut server = Server { directory, port, process, scale: place.scale };
     wait_for(&mut server, kind)?;
     Ok(server)
+}
+
+/// A port that nobody listens on now.
+fn free_port() -> Result<u16, String> {
+    let bound = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
+    bound.map(|address| address.port()).map_err(|error| format!("no free port: {error}"))
 }
 
 /// Waits until a client is answered.
@@ -243,7 +267,7 @@ fn wait_for(server: &mut Server, kind: &Kind) -> Result<(), String> {
 }
 
 /// PostgreSQL on a new cluster, as installed, with all data in its buffers.
-fn postgres(place: &Place, directory: &Path) -> Result<Command, String> {
+fn postgres(place: &Place, directory: &Path, port: u16) -> Result<Command, String> {
     let data = directory.join("data");
     make(&data)?;
     if is_superuser() {
@@ -256,7 +280,9 @@ fn postgres(place: &Place, directory: &Path) -> Result<Command, String> {
     let mut command = unprivileged(&place.postgres.join("postgres"));
     command.arg("-D").arg(&data).arg("-k").arg(directory);
     let buffers = format!("shared_buffers={}MB", 1024.max(place.scale * 40));
-    for setting in [&buffers, "max_wal_size=16GB", "listen_addresses=", "max_connections=200"] {
+    let port = format!("port={port}");
+    let address = "listen_addresses=127.0.0.1";
+    for setting in [&buffers, &port, address, "max_wal_size=16GB", "max_connections=200"] {
         command.args(["-c", setting]);
     }
     Ok(command)

@@ -245,7 +245,8 @@ impl Dialog {
     /// Holds back what the attempt has said until what it has read is durable, if the session is to be told of nothing
     /// else.
     pub fn hold_until(&mut self, seen: Option<Pending<()>>) {
-        let late = |seen: &Pending<()>| !matches!(seen.is_durable(), Ok(true));
+        // Where the log has failed nothing becomes durable any more, and what only reads goes on.
+        let late = |seen: &Pending<()>| matches!(seen.is_durable(), Ok(false));
         if let Some(seen) = seen.filter(|seen| self.settings.durable && late(seen)) {
             self.output.hold(self.attempt.mark, seen);
         }

@@ -59,7 +59,7 @@ fn key_of(number: i64, cx: &Context<'_>) -> Result<Vec<u8>> {
 /// Gives a row of RETURNING to the sink.
 pub(super) fn returned(
     returning: &[Expr],
-    row: &[OwnedDatum],
+    row: &[Datum<'_>],
     cx: &Context<'_>,
     sink: &mut dyn RowSink,
 ) -> Result<()> {
@@ -79,7 +79,7 @@ pub(super) struct Changed<'c> {
 pub(super) fn check(
     table: &Table,
     checks: &Checks,
-    row: &[OwnedDatum],
+    row: &[Datum<'_>],
     cx: &Context<'_>,
 ) -> Result<()> {
     for (name, condition) in checks {

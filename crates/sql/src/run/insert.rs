@@ -2,13 +2,13 @@
 
 use super::change::{Changed, check, returned, update};
 use super::table::{after, key_of, transaction};
-use super::{Flow, run_query, value_of};
+use super::{Flow, run_query};
 use crate::catalog::Table;
 use crate::codec::shown;
 use crate::datum::{Datum, OwnedDatum, owned};
 use crate::error::{Result, SqlError};
 use crate::execute::RowSink;
-use crate::expr::{Context, Expr, is_true};
+use crate::expr::{Context, Expr, eval, is_true};
 use crate::plan::{Conflict, Insert, Target};
 use chiliad_api::{Error, Range, Row};
 use core::ops::Bound;
@@ -26,7 +26,7 @@ pub(crate) fn insert(insert: &Insert, cx: &Context<'_>, sink: &mut dyn RowSink) 
         && insert.source.limit.is_none()
     {
         for exprs in rows {
-            let row = exprs.iter().map(|it| value_of(it, &[], cx)).collect::<Result<Vec<_>>>()?;
+            let row = exprs.iter().map(|it| eval(it, &[], cx)).collect::<Result<Vec<_>>>()?;
             state.row(&row, sink)?;
         }
         return Ok(state.count);
@@ -54,11 +54,12 @@ struct Inserting<'i, 'c> {
 }
 
 impl Inserting<'_, '_> {
-    fn row(&mut self, source: &[OwnedDatum], sink: &mut dyn RowSink) -> Result<()> {
-        let table = &*self.insert.table;
+    fn row(&mut self, source: &[Datum<'_>], sink: &mut dyn RowSink) -> Result<()> {
+        let (insert, cx) = (self.insert, self.cx);
+        let table = &*insert.table;
         let mut row = Vec::with_capacity(table.columns.len());
-        for value in &self.insert.values {
-            row.push(value_of(value, source, self.cx)?);
+        for value in &insert.values {
+            row.push(eval(value, source, cx)?);
         }
         table.check_nulls(&row)?;
         check(table, &self.insert.checks, &row, self.cx)?;
@@ -69,7 +70,7 @@ impl Inserting<'_, '_> {
         let key = table.key_of(&row, hidden)?;
         let taken_by = self.find_taken(&key, &row)?;
         if let Some(there) = taken_by {
-            return self.on_taken(there, row, sink);
+            return self.on_taken(there, owned(&row), sink);
         }
         let mut bytes = Vec::new();
         table.encode(&row, &mut bytes)?;
@@ -89,7 +90,7 @@ impl Inserting<'_, '_> {
     }
 
     /// The row that has a key of the one that is to be inserted, of those that ON CONFLICT is about.
-    fn find_taken(&self, key: &[u8], row: &[OwnedDatum]) -> Result<Option<Row>> {
+    fn find_taken(&self, key: &[u8], row: &[Datum<'_>]) -> Result<Option<Row>> {
         let table = &*self.insert.table;
         let target = match &self.insert.conflict {
             Conflict::Error => return Ok(None),
@@ -157,7 +158,7 @@ impl Inserting<'_, '_> {
 }
 
 /// The primary key of the row is taken.
-fn duplicate(table: &Table, row: &[OwnedDatum]) -> SqlError {
+fn duplicate(table: &Table, row: &[Datum<'_>]) -> SqlError {
     let columns = table.key.iter().map(|&at| &table.columns[at]);
     let names: Vec<&str> = columns.map(|it| it.name.as_str()).collect();
     let values = table.key.iter().map(|&at| shown(table.columns[at].sql_type, &row[at]));
