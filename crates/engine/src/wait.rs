@@ -112,6 +112,11 @@ impl<M: Machine> Limits<M> {
         self.check_outer(|outer| outer.slot() == slot)
     }
 
+    /// As `check_holder`, for all workers whose slots `holds` accepts.
+    pub fn check_holders(&self, holds: impl Fn(u32) -> bool) -> Result<(), Ended> {
+        self.check_outer(|outer| holds(outer.slot()))
+    }
+
     /// As `check_holder`, for the transaction that the scheme calls by this name.
     pub fn check_named(&self, name: u64) -> Result<(), Ended> {
         self.check_outer(|outer| outer.name() == name)

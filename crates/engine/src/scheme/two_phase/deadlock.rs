@@ -1,11 +1,18 @@
-//! Deadlock detection without a latch (Yu, 2015, 4.2.1): each waiting worker publishes the transactions that it waits
-//! for, and one that has waited for a while follows these edges from waiter to waiter.
+//! Deadlock detection without a latch (Yu, 2015, 4.2.1): whoever has waited for a while follows who waits for whom, from
+//! waiter to waiter.
 //!
-//! What is read may be out of date. An edge to a transaction that has ended is left out; a cycle that
-//! is not seen yet is seen at the next look; a cycle that is none any more costs a transaction that
-//! would have got through. Of a cycle the transaction that holds the fewest locks gives up.
+//! A waiter shows who stands before it in its record's queue, or, if it is the first, what the lock's word says of the
+//! holders. Readers are counted and not listed, so a search asks those who may be among them whether they are: all that
+//! wait, since a transaction that runs is in no circle.
+//!
+//! What is read may be out of date. A circle is there once the last of its transactions waits, and that one's first look
+//! finds it, unless who stands before whom has changed meanwhile; later looks come further and further apart. A circle that is
+//! none any more costs a transaction that would have got through. Of a circle the transaction that holds the fewest locks
+//! gives up.
 
-use super::waiter::{EDGES_MAX, RequestId, Waiter, Waiters};
+use super::queue;
+use super::row_lock;
+use super::waiter::{self, Waiter, Waiters};
 use chiliad_machine::{Cost, Machine, Ordering, Word, WorkerId};
 
 const SLOT_SHIFT: u32 = 48;
@@ -20,6 +27,11 @@ struct Node {
 }
 
 impl Node {
+    fn of<M: Machine>(slot: u32, waiter: &Waiter<M>) -> Self {
+        // Acquire pairs with the releases in `announce_begin` and `announce_end`.
+        Self { slot, transaction: waiter.transaction.load(Ordering::Acquire) }
+    }
+
     fn from_word(word: u64) -> Self {
         Self { slot: (word >> SLOT_SHIFT) as u32, transaction: word & TRANSACTION_MASK }
     }
@@ -34,44 +46,70 @@ impl Node {
         waiters.get(self.slot)
     }
 
-    fn is_active<M: Machine>(self, waiters: &Waiters<M>) -> bool {
-        // Acquire pairs with the releases in `announce_begin` and `announce_end`.
-        self.waiter(waiters).transaction.load(Ordering::Acquire) == self.transaction
+    fn waits<M: Machine>(self, waiter: &Waiter<M>) -> bool {
+        // Acquire pairs with the release in `Queues::join`: it has shown what it waits for.
+        waiter::waits(waiter.state.load(Ordering::Acquire)) && Self::of(self.slot, waiter) == self
+    }
+
+    /// Adds the transactions that this one waits for, and that may be in a circle.
+    fn edges<M: Machine>(self, waiters: &Waiters<M>, edges: &mut Vec<Self>) {
+        let waiter = self.waiter(waiters);
+        let before = edges.len();
+        if !self.waits(waiter) {
+            return;
+        }
+        // Acquire pairs with the release in `show`: the first one's view of the holders is there.
+        match waiter.ahead.load(Ordering::Acquire) {
+            0 => self.holders(waiters, waiter, edges),
+            ahead => edges.push(Self::from_word(ahead)),
+        }
+        if !self.waits(waiter) {
+            edges.truncate(before);
+        }
+    }
+
+    /// Adds those who hold the lock that the first waiter waits for, and wait themselves.
+    fn holders<M: Machine>(self, waiters: &Waiters<M>, waiter: &Waiter<M>, edges: &mut Vec<Self>) {
+        let record = waiter.record.load(Ordering::Relaxed);
+        let word = waiter.holders.load(Ordering::Relaxed);
+        for slot in row_lock::holders(word, waiters.end()).filter(|&slot| slot != self.slot) {
+            let Some(other) = waiters.find(slot) else { continue };
+            // Acquire pairs with the release in `Queues::join`: it has noted what it holds.
+            if waiter::waits(other.state.load(Ordering::Acquire)) {
+                M::work(Cost::Queue, 1);
+                let node = Self::of(slot, other);
+                if other.holds(record) {
+                    edges.push(node);
+                }
+            }
+        }
     }
 }
 
-/// Publishes that the worker of `waiter` waits for the transactions of these requests.
+/// Shows what a waiter waits for: the one before it, or the holders of whom the lock's word tells.
 pub(super) fn show<M: Machine>(
     waiters: &Waiters<M>,
     waiter: &Waiter<M>,
-    ahead: &[RequestId],
-    work: u64,
+    before: Option<u32>,
+    word: u64,
 ) {
-    debug_assert!(!ahead.is_empty(), "whoever waits does so for somebody");
-    waiter.work.store(work, Ordering::Relaxed);
-    // A worker that was told to end an earlier wait, and got through all the same, may wait again.
-    waiter.victim.store(0, Ordering::Relaxed);
-    let edges = ahead.iter().take(EDGES_MAX);
-    for (at, id) in edges.clone().enumerate() {
-        // Acquire pairs with the releases in `announce_begin` and `announce_end`.
-        let transaction = waiters.get(id.slot()).transaction.load(Ordering::Acquire);
-        let node = Node { slot: id.slot(), transaction };
-        waiter.edge(at).store(node.to_word(), Ordering::Relaxed);
+    match before {
+        Some(slot) => {
+            let node = Node::of(slot, waiters.get(slot));
+            waiter.ahead.store(node.to_word(), Ordering::Relaxed);
+        }
+        None => {
+            waiter.holders.store(word, Ordering::Relaxed);
+            // Release pairs with the acquire in `Node::edges`.
+            waiter.ahead.store(0, Ordering::Release);
+        }
     }
-    // Release pairs with the acquire in `Search::run`: the edges are there.
-    waiter.edge_count.store(edges.len() as u64, Ordering::Release);
-}
-
-/// It does not wait any more.
-pub(super) fn hide<M: Machine>(waiter: &Waiter<M>) {
-    // Release pairs with the acquire in `Search::run`.
-    waiter.edge_count.store(0, Ordering::Release);
 }
 
 /// The result of a search of the waits-for graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Look {
-    /// The searcher is in no cycle that could be seen.
+    /// The searcher is in no circle that could be seen.
     Clear,
     /// In one, and it is the one to give up.
     Abort,
@@ -79,48 +117,53 @@ pub(super) enum Look {
     Told,
 }
 
-/// A search, with the room it takes.
+/// A search's memory, kept from one to the next.
 #[derive(Default)]
 pub(super) struct Search {
-    /// The path from the searcher, each node with how many of its edges were followed.
+    /// From the searcher to where it stands: a transaction, and where its edges begin.
     path: Vec<(Node, usize)>,
+    /// The edges of the transactions on the path that were not followed yet.
+    edges: Vec<Node>,
     seen: Vec<Node>,
 }
 
 impl Search {
-    /// Looks for a cycle through the worker in `slot`, which waits.
+    /// Looks for a circle through the worker in `slot`, which waits.
     pub fn run<M: Machine>(&mut self, waiters: &Waiters<M>, slot: u32) -> Look {
         let own = waiters.get(slot);
-        let me = Node { slot, transaction: own.transaction.load(Ordering::Relaxed) };
+        let me = Node::of(slot, own);
         self.path.clear();
+        self.edges.clear();
         self.seen.clear();
-        self.path.push((me, 0));
-        while let Some(&mut (node, ref mut followed)) = self.path.last_mut() {
-            M::work(Cost::Queue, 1);
-            let waiter = node.waiter(waiters);
-            // Acquire pairs with the releases in `show` and `hide`.
-            let count = waiter.edge_count.load(Ordering::Acquire).min(EDGES_MAX as u64);
-            if *followed as u64 >= count || !node.is_active(waiters) {
-                self.path.pop();
-                continue;
+        self.follow(waiters, me);
+        while let Some(&(_, first)) = self.path.last() {
+            if queue::is_granted(own) {
+                return Look::Clear;
             }
-            let next = Node::from_word(waiter.edge(*followed).load(Ordering::Relaxed));
-            *followed += 1;
-            if next == me {
-                return self.sacrifice(waiters);
-            }
-            if next.is_active(waiters) && !self.seen.contains(&next) {
-                self.seen.push(next);
-                self.path.push((next, 0));
+            let next = if self.edges.len() > first { self.edges.pop() } else { None };
+            match next {
+                None => _ = self.path.pop(),
+                Some(next) if next == me => return self.sacrifice(waiters),
+                Some(next) if self.seen.contains(&next) => {}
+                Some(next) => {
+                    self.seen.push(next);
+                    self.follow(waiters, next);
+                }
             }
         }
         Look::Clear
     }
 
-    /// Chooses the victim among the path, which is a cycle, and tells it.
+    fn follow<M: Machine>(&mut self, waiters: &Waiters<M>, node: Node) {
+        M::work(Cost::Queue, 1);
+        self.path.push((node, self.edges.len()));
+        node.edges(waiters, &mut self.edges);
+    }
+
+    /// Chooses the victim among the path, which is a circle, and tells it.
     fn sacrifice<M: Machine>(&self, waiters: &Waiters<M>) -> Look {
         debug_assert!(!self.path.is_empty(), "a circle has members");
-        let work = |node: Node| node.waiter(waiters).work.load(Ordering::Relaxed);
+        let work = |node: Node| node.waiter(waiters).held_count.load(Ordering::Relaxed);
         let nodes = self.path.iter().map(|&(node, _)| node);
         // Of equals the one in the last slot: every searcher chooses the same.
         let Some(victim) = nodes.min_by_key(|&node| (work(node), u32::MAX - node.slot)) else {

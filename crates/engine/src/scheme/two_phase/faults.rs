@@ -85,6 +85,47 @@ pub(super) static GRANTED_TWICE: Fault = Fault {
     seeds: 200,
 };
 
+pub(super) static GRANTED_BESIDE_READERS: Fault = Fault {
+    name: "granted-beside-readers",
+    step: "a waiter who wants to write is granted that when no holder is left",
+    rig: Rig::SimSc,
+    schemes: &["wait-die", "dl-detect"],
+    workload: "scan",
+    expected: NOT_SERIALIZABLE,
+    seeds: 200,
+};
+
+pub(super) static HAND_OVER_FORGOTTEN: Fault = Fault {
+    name: "hand-over-forgotten",
+    step: "whoever releases a lock that others wait for hands it to them",
+    rig: Rig::SimSc,
+    // A waiter of the other one gives up after a while.
+    schemes: &["wait-die"],
+    workload: "bank",
+    expected: &["deadlock"],
+    seeds: 200,
+};
+
+pub(super) static QUEUE_BIT_LOST: Fault = Fault {
+    name: "queue-bit-lost",
+    step: "a waiter shows in the lock's word that it waits",
+    rig: Rig::SimSc,
+    schemes: &["wait-die"],
+    workload: "bank",
+    expected: &["deadlock"],
+    seeds: 200,
+};
+
+pub(super) static COUNT_KEPT: Fault = Fault {
+    name: "reader-count-kept",
+    step: "a reader who waited to write, in vain, does not read any more",
+    rig: Rig::SimSc,
+    schemes: &["wait-die"],
+    workload: "bank",
+    expected: &["deadlock"],
+    seeds: 200,
+};
+
 pub(super) static YOUNGER_WAITS: Fault = Fault {
     name: "younger-waits",
     step: "who is younger than a transaction in its way gives up",
@@ -116,6 +157,10 @@ pub static FAULTS: &[&Fault] = &[
     &PLACED_UNLOCKED,
     &COLLECTED_UNLOCKED,
     &GRANTED_TWICE,
+    &GRANTED_BESIDE_READERS,
+    &HAND_OVER_FORGOTTEN,
+    &QUEUE_BIT_LOST,
+    &COUNT_KEPT,
     &YOUNGER_WAITS,
     &BELL_OF_BEGIN,
 ];

@@ -1,6 +1,6 @@
 //! Tombstones and abandoned placeholders leave their indexes, each under its lock.
 
-use super::{Locking, NO_WAIT, faults, queue, word};
+use super::{Locking, NO_WAIT, faults, row_lock, word};
 use crate::collector::{self, Fate};
 use crate::contract::{Context, Tables};
 use crate::garbage::{Due, Garbage};
@@ -25,14 +25,14 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
     fn try_take(lock: &M::Word) -> bool {
         match POLICY {
             NO_WAIT => word::try_lock(lock, word::Mode::Owned),
-            _ => queue::try_take(lock),
+            _ => row_lock::try_take(lock),
         }
     }
 
     fn give_back(lock: &M::Word) {
         match POLICY {
             NO_WAIT => word::unlock(lock, word::Mode::Owned),
-            _ => queue::give_back(lock),
+            _ => row_lock::give_back(lock),
         }
     }
 

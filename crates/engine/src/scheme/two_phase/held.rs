@@ -1,6 +1,5 @@
 //! The locks that a transaction holds.
 
-use super::waiter::RequestId;
 use super::word::Mode;
 use crate::record_slots::RecordSlots;
 use chiliad_machine::Machine;
@@ -11,8 +10,6 @@ use chiliad_storage::RecordRef;
 pub(super) struct Lock<M: Machine> {
     pub record: RecordRef<M>,
     pub mode: Mode,
-    /// The request that it was granted to, where there are requests.
-    pub id: RequestId,
 }
 
 /// Each locked record once, in the order of locking.
@@ -43,10 +40,15 @@ impl<M: Machine> Held<M> {
 
     /// Takes note of a lock on a record that had none.
     #[inline]
-    pub fn add(&mut self, record: RecordRef<M>, mode: Mode, id: RequestId) {
+    pub fn add(&mut self, record: RecordRef<M>, mode: Mode) {
         debug_assert!(self.find(record).is_none(), "a record is locked once");
         self.slots.add(record, self.locks.len(), |at| self.locks[at].record);
-        self.locks.push(Lock { record, mode, id });
+        self.locks.push(Lock { record, mode });
+    }
+
+    /// The locked records from the `first`-th on, with their numbers.
+    pub fn from(&self, first: usize) -> impl Iterator<Item = (usize, RecordRef<M>)> {
+        self.locks.iter().map(|lock| lock.record).enumerate().skip(first)
     }
 
     /// Forgets the lock of `record`, and returns it to be given back.

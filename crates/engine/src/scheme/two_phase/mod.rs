@@ -31,9 +31,11 @@ mod deadlock;
 mod faults;
 mod garbage;
 mod held;
+mod lists;
 #[cfg(test)]
 mod models;
 mod queue;
+mod row_lock;
 mod shared;
 mod wait;
 mod waiter;
@@ -61,9 +63,9 @@ use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Change, RecordRef, Seen};
 use deadlock::Search;
 use held::{Held, Lock};
-use queue::Answer;
-use wait::{Detect, OldWait, Pending, Within};
-use waiter::RequestId;
+use queue::{Answer, Locked};
+use row_lock::Claim;
+use wait::Pending;
 use word::Mode;
 
 const NO_WAIT: u8 = 0;
@@ -82,13 +84,13 @@ pub struct Locking<M: Machine, const POLICY: u8> {
     held: Held<M>,
     /// The lock that the transaction waits for.
     pending: Option<Pending<M>>,
-    /// Requests made by the transaction.
-    requests: u32,
     /// The transaction's number among those of the worker.
     transaction: u64,
     /// Its age among all, kept when it is run again.
     timestamp: u64,
-    /// A lock that it requested is held by a transaction that it runs inside.
+    /// How often it has been run before.
+    retries: u32,
+    /// A lock that it asked for is held by a transaction that it runs inside.
     met_outer: bool,
     clock: Clock<M>,
     search: Search,
@@ -128,105 +130,105 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
             return Step::Done(());
         }
         let upgrades = held.is_some();
-        let (answer, id) = match POLICY {
+        if upgrades && M::fault(&faults::UPGRADE_BESIDE_READERS) {
+            return Step::Done(());
+        }
+        let answer = match POLICY {
             NO_WAIT => {
                 let word = record.further(0);
                 let locked = match upgrades {
-                    true => word::try_upgrade(word) || M::fault(&faults::UPGRADE_BESIDE_READERS),
+                    true => word::try_upgrade(word),
                     false => word::try_lock(word, mode),
                 };
-                (if locked { Answer::Granted } else { Answer::Denied }, RequestId::NONE)
+                if locked { Answer::Granted } else { Answer::Denied }
             }
             _ => self.ask(cx, record, mode, upgrades),
         };
         match answer {
             Answer::Granted => {}
+            Answer::Waiting if record.word().load(Ordering::Relaxed) & record_word::DEAD != 0 => {
+                // As below: what it holds is given back at once. A record that is alive now stays while anybody waits.
+                self.stop_waiting(cx);
+                if self.held.find(record).is_some() {
+                    self.forget(cx, record);
+                }
+                return Step::Redo;
+            }
             Answer::Waiting => return Step::Wait,
             Answer::Denied if core::mem::take(&mut self.met_outer) => {
                 return Step::Abort(Ended::Outer.into());
             }
             Answer::Denied => {
+                if upgrades && M::fault(&faults::COUNT_KEPT) {
+                    self.held.forget(record);
+                }
                 let reason = if POLICY == WAIT_DIE { Reason::Younger } else { Reason::LockDenied };
                 return Step::Abort(Abort::over(reason, record));
             }
         }
-        self.granted(record, mode, id);
+        self.granted(cx.shared, cx.heap.slot_number(), record, mode);
         // Relaxed: the lock has acquired it.
         if !upgrades && record.word().load(Ordering::Relaxed) & record_word::DEAD != 0 {
             // It has left its index since the caller found it there.
-            let lock = self.held.forget(record);
-            Self::unlock(cx.shared, &lock);
+            self.forget(cx, record);
             return Step::Redo;
         }
         Step::Done(())
     }
 
-    /// Puts a request for a lock to its holders.
-    fn ask(
-        &mut self,
-        cx: &mut Context<'_, M, Self>,
-        record: RecordRef<M>,
-        mode: Mode,
-        upgrades: bool,
-    ) -> (Answer, RequestId) {
-        debug_assert!(self.pending.is_none(), "one request waits at a time");
-        let (shared, slot) = (cx.shared, cx.heap.slot_number());
-        let waiters = shared.waiters();
-        let id = match self.held.find(record) {
-            Some(held) => held.id,
-            None => RequestId::new(slot, self.requests),
-        };
-        let (word, timestamp, work) = (record.further(0), self.timestamp, self.held.count() as u64);
-        let (limits, waiter) = (cx.limits, waiters.get(slot));
-        let mut old_wait = Within { limits, rules: OldWait, met_outer: false };
-        let rules = Detect { waiter, work, waits: shared.wait_timeout > 0 };
-        let mut detect = Within { limits, rules, met_outer: false };
-        let answer = match (POLICY, upgrades) {
-            (_, true) if M::fault(&faults::UPGRADE_BESIDE_READERS) => Answer::Granted,
-            (WAIT_DIE, false) => queue::lock(waiters, word, id, mode, timestamp, &mut old_wait),
-            (WAIT_DIE, true) => queue::upgrade(waiters, word, id, &mut old_wait),
-            (_, false) => queue::lock(waiters, word, id, mode, timestamp, &mut detect),
-            (_, true) => queue::upgrade(waiters, word, id, &mut detect),
-        };
-        self.met_outer = old_wait.met_outer || detect.met_outer;
-        if answer != Answer::Denied && !upgrades {
-            self.requests += 1;
-        }
-        if answer == Answer::Waiting {
-            self.pending = Some(Pending { record, id, mode });
-        }
-        (answer, id)
-    }
-
     /// Takes note of a lock that the transaction has got.
     #[inline]
-    fn granted(&mut self, record: RecordRef<M>, mode: Mode, id: RequestId) {
-        match self.held.find(record) {
-            Some(held) => held.mode = mode,
-            None => self.held.add(record, mode, id),
+    fn granted(&mut self, shared: &Shared<M>, slot: u32, record: RecordRef<M>, mode: Mode) {
+        if let Some(held) = self.held.find(record) {
+            held.mode = mode;
+            return;
         }
-        debug_assert!(
-            self.held.find(record).is_some_and(|held| held.mode == mode),
-            "it is held as it was granted"
-        );
+        self.held.add(record, mode);
+        self.note_held(shared, slot, self.held.count() - 1);
     }
 
+    /// Notes what the transaction holds, from its `first` lock on, where others look for it.
     #[inline]
-    fn unlock(shared: &Shared<M>, lock: &Lock<M>) {
+    fn note_held(&self, shared: &Shared<M>, slot: u32, first: usize) {
+        if POLICY == NO_WAIT {
+            return;
+        }
+        let waiters = &shared.queues().waiters;
+        for (at, record) in self.held.from(first) {
+            waiters.note_held(waiters.get(slot), at, record.address());
+        }
+    }
+
+    /// Gives back the lock of one record.
+    #[cold]
+    fn forget(&mut self, cx: &Context<'_, M, Self>, record: RecordRef<M>) {
+        let lock = self.held.forget(record);
+        if POLICY != NO_WAIT {
+            let waiter = cx.shared.queues().waiters.get(cx.heap.slot_number());
+            waiter.held_count.store(self.held.count() as u64, Ordering::Relaxed);
+            self.note_held(cx.shared, cx.heap.slot_number(), 0);
+        }
+        Self::unlock(cx, self.timestamp, &lock);
+    }
+
+    /// Gives back a lock of the transaction of this timestamp.
+    #[inline]
+    fn unlock(cx: &Context<'_, M, Self>, timestamp: u64, lock: &Lock<M>) {
         M::work(Cost::Unlock, 1);
-        let word = lock.record.further(0);
-        match POLICY {
-            NO_WAIT => word::unlock(word, lock.mode),
-            _ => queue::unlock(shared.waiters(), word, lock.id),
+        let (word, mode) = (lock.record.further(0), lock.mode);
+        if POLICY == NO_WAIT {
+            return word::unlock(word, mode);
         }
+        let queues = cx.shared.queues();
+        let claim = Claim { slot: cx.heap.slot_number(), mode, age: queues.age(timestamp) };
+        queues.unlock(&Locked { word, address: lock.record.address() }, claim);
     }
 
     #[inline]
-    fn unlock_all(&mut self, shared: &Shared<M>) {
+    fn unlock_all(&mut self, cx: &Context<'_, M, Self>) {
         for lock in self.held.drain() {
-            Self::unlock(shared, &lock);
+            Self::unlock(cx, self.timestamp, &lock);
         }
-        self.requests = 0;
     }
 }
 
@@ -249,14 +251,14 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
     type LockTable = NoLockTable;
 
     fn shared(options: &Options) -> Shared<M> {
-        Shared::new(options, POLICY != NO_WAIT, Self::INFO.wait_timeout)
+        Shared::new(options, POLICY != NO_WAIT, POLICY == WAIT_DIE, Self::INFO.wait_timeout)
     }
 
     fn new() -> Self {
         Self {
             held: Held::new(),
             pending: None,
-            requests: 0,
+            retries: 0,
             transaction: 0,
             timestamp: 0,
             met_outer: false,
@@ -300,8 +302,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         if M::fault(&faults::READ_LOCK_DROPPED)
             && self.held.find(record).is_some_and(|held| held.mode == Mode::Shared)
         {
-            let lock = self.held.forget(record);
-            Self::unlock(cx.shared, &lock);
+            self.forget(cx, record);
         }
         self.stay_opaque(cx, version)
     }
@@ -338,8 +339,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
 
     fn cancel_insert(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         if !M::fault(&faults::PLACED_UNLOCKED) {
-            let lock = self.held.forget(record);
-            Self::unlock(cx.shared, &lock);
+            self.forget(cx, record);
         }
     }
 
@@ -398,7 +398,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         value: &[u8],
     ) {
         if M::fault(&faults::UNLOCKED_BEFORE_INSTALL) {
-            self.unlock_all(cx.shared);
+            self.unlock_all(cx);
         }
         in_place::install(cx, point, &mut writes.entries[index], value);
     }
@@ -406,14 +406,14 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
     #[inline]
     fn release(&mut self, cx: &mut Context<'_, M, Self>) {
         cx.epochs.close_window(cx.heap.slot());
-        self.unlock_all(cx.shared);
+        self.unlock_all(cx);
         self.announce_end(cx);
     }
 
     fn abort(&mut self, cx: &mut Context<'_, M, Self>, _writes: &mut WriteSet<M>) {
         cx.epochs.close_window(cx.heap.slot());
         self.stop_waiting(cx);
-        self.unlock_all(cx.shared);
+        self.unlock_all(cx);
         self.announce_end(cx);
     }
 

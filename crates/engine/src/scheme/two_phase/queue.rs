@@ -1,57 +1,24 @@
-//! Locks with a list of requests, for policies under which transactions wait (Yu, 2015, 4.1.2: a list of owners and
-//! waiters per tuple).
+//! Waiting for a lock: whoever cannot have it stands in a list, and is handed the lock by
+//! whoever held it last.
 //!
-//! ```text
-//!  63                                            3     2        1        0
-//! +-----------------------------------------------+---------+--------+-------+
-//! | first request of the list; zero: not locked   | upgrade | queued | latch |
-//! +-----------------------------------------------+---------+--------+-------+
-//! ```
+//! The list's latch is held for what happens to waiters alone. As long as anybody waits the word says so: then nobody
+//! takes the lock without the latch, and the last holder takes the latch before it leaves. So it leaves the lock and hands it on
+//! in one step, and a lock that somebody waits for is never free.
 //!
-//! - **latch**: the list is being changed.
-//! - **queued**: others wait after the owners.
-//! - **upgrade**: a reader among the owners waits to be the only one, and to write.
+//! | policy | order | who waits |
+//! | --- | --- | --- |
+//! | by age | the youngest first | who is older than all that hold the lock, and so than all before it |
+//! | otherwise | first come, first served | everybody |
 //!
-//! The list has the owners first, in no order, then those who wait, in the order in which they will
-//! be served. Its ends and all its links are changed under the latch, but for the two steps that
-//! nearly all locks take: an empty list gets its first request, and loses its last, by one
-//! compare-and-swap.
+//! A reader that wants to write stands in front of all.
 
+use super::deadlock;
 use super::faults;
-use super::waiter::{Request, RequestId, Waiters};
+use super::lists::{Latched, Lists};
+use super::row_lock::{self, Claim, QUEUED, UPGRADE};
+use super::waiter::{GRANTED, IDLE, UPGRADES, WANTS_TO_READ, WANTS_TO_WRITE, Waiter, Waiters};
 use super::word::Mode;
-use chiliad_machine::{Cost, Machine, Ordering, Spin, Word, WorkerId};
-
-const LATCH: u64 = 1;
-const QUEUED: u64 = 2;
-const UPGRADE: u64 = 4;
-const FLAGS: u64 = LATCH | QUEUED | UPGRADE;
-const HEAD_SHIFT: u32 = 3;
-const _: () = assert!(FLAGS < 1 << HEAD_SHIFT, "an id has room for the flags");
-
-/// The states of a request.
-const READS: u64 = 1;
-const WRITES: u64 = 2;
-const WANTS_TO_READ: u64 = 3;
-const WANTS_TO_WRITE: u64 = 4;
-/// It reads and wants to write.
-const UPGRADES: u64 = 5;
-
-fn is_owner(state: u64) -> bool {
-    matches!(state, READS | WRITES | UPGRADES)
-}
-
-fn id_of(number: u64) -> Option<RequestId> {
-    (number != 0).then_some(RequestId(number))
-}
-
-/// The verdict of a policy on a request that conflicts with others.
-pub(super) enum Verdict {
-    /// It waits: before the first waiter that it goes ahead of, or at the end.
-    Wait,
-    /// It gives up.
-    Abort,
-}
+use chiliad_machine::{Cost, Machine, Ordering, Word};
 
 /// The result of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,330 +31,226 @@ pub(super) enum Answer {
     Denied,
 }
 
-/// The rules of a policy, asked under the latch.
-pub(super) trait Rules<M: Machine> {
-    /// `own` cannot be granted: `ahead` are the requests that it would wait for.
-    fn judge(&mut self, waiters: &Waiters<M>, own: &Request<M>, ahead: &[RequestId]) -> Verdict;
-    /// Whether `waiter`, which waits already, is served before `own`.
-    fn goes_before(&self, own: &Request<M>, waiter: &Request<M>) -> bool;
+/// Where waiters stand.
+pub(super) struct Queues<M: Machine> {
+    pub waiters: Waiters<M>,
+    lists: Lists<M>,
+    /// Bits of a timestamp below those of an age; `None` where nothing goes by age.
+    age_shift: Option<u32>,
 }
 
-/// The list of one record, latched.
-struct List<'a, M: Machine> {
-    waiters: &'a Waiters<M>,
-    word: &'a M::Word,
-    head: u64,
-    flags: u64,
+/// The lock of a record.
+pub(super) struct Locked<'a, M: Machine> {
+    pub word: &'a M::Word,
+    pub address: u64,
 }
 
-impl<'a, M: Machine> List<'a, M> {
-    fn latch(waiters: &'a Waiters<M>, word: &'a M::Word) -> Self {
-        let mut spin = Spin::<M>::new();
-        loop {
-            let found = word.load(Ordering::Relaxed);
-            // Acquire pairs with the release in `unlatch` and in `unlock`: the list is as it was left.
-            if found & LATCH == 0
-                && word
-                    .compare_exchange(found, found | LATCH, Ordering::Acquire, Ordering::Relaxed)
-                    .is_ok()
-            {
-                M::enter_section();
-                return Self { waiters, word, head: found >> HEAD_SHIFT, flags: found & FLAGS };
-            }
-            spin.wait();
-        }
+impl<M: Machine> Queues<M> {
+    pub fn new(age_shift: Option<u32>) -> Self {
+        Self { waiters: Waiters::new(), lists: Lists::new(), age_shift }
     }
 
-    fn unlatch(self) {
-        debug_assert!(self.head >> (u64::BITS - HEAD_SHIFT) == 0, "an id has room for the flags");
-        // Release pairs with the acquire of the next latch or lock.
-        self.word.store(self.head << HEAD_SHIFT | self.flags & !LATCH, Ordering::Release);
-        M::leave_section();
+    /// How old a transaction of this timestamp is, where that decides.
+    #[inline]
+    pub fn age(&self, timestamp: u64) -> Option<u64> {
+        self.age_shift.map(|shift| timestamp >> shift & ((1 << row_lock::WHO_BITS) - 1))
     }
 
-    fn request(&self, id: RequestId) -> &'a Request<M> {
-        self.waiters.request(id)
+    fn claim(&self, slot: u32) -> Option<Claim> {
+        let waiter = self.waiters.get(slot);
+        let age = self.age(waiter.timestamp.load(Ordering::Relaxed));
+        waiter.claim(slot, waiter.state.load(Ordering::Relaxed), age)
     }
 
-    fn next(&self, id: RequestId) -> Option<RequestId> {
-        id_of(self.request(id).next.load(Ordering::Relaxed))
-    }
-
-    fn state(&self, id: RequestId) -> u64 {
-        self.request(id).state.load(Ordering::Relaxed)
-    }
-
-    fn iter(&self) -> impl Iterator<Item = RequestId> {
-        let mut next = id_of(self.head);
-        core::iter::from_fn(move || {
-            let at = next?;
-            M::work(Cost::Queue, 1);
-            next = self.next(at);
-            Some(at)
-        })
-    }
-
-    fn owners(&self) -> impl Iterator<Item = RequestId> {
-        self.iter().take_while(|&id| is_owner(self.state(id)))
-    }
-
-    /// Inserts `id` after `before`, or in front of all.
-    fn insert(&mut self, id: RequestId, before: Option<RequestId>) {
-        debug_assert!(before != Some(id), "a request does not follow itself");
-        let request = self.request(id);
-        let after = match before {
-            None => self.head,
-            Some(before) => self.request(before).next.load(Ordering::Relaxed),
+    /// Asks for a lock that could not be taken at once; by age the claim is older than all that held it then.
+    #[cold]
+    pub fn lock(&self, lock: &Locked<'_, M>, claim: Claim) -> Answer {
+        M::work(Cost::Queue, 1);
+        let mut list = self.lists.latch(&self.waiters, lock.address);
+        let own = list.waiter(claim.slot);
+        let ahead = match self.age_shift {
+            None => list.last(),
+            Some(_) => self.younger(&list, own),
         };
-        request.prev.store(before.map_or(0, |it| it.0), Ordering::Relaxed);
-        request.next.store(after, Ordering::Relaxed);
-        if let Some(after) = id_of(after) {
-            self.request(after).prev.store(id.0, Ordering::Relaxed);
-        }
-        match before {
-            None => self.head = id.0,
-            Some(before) => self.request(before).next.store(id.0, Ordering::Relaxed),
-        }
-    }
-
-    fn remove(&mut self, id: RequestId) {
-        let request = self.request(id);
-        let next = request.next.load(Ordering::Relaxed);
-        let prev = request.prev.load(Ordering::Relaxed);
-        debug_assert!(prev != id.0 && next != id.0, "a list does not lead back");
-        match id_of(prev) {
-            None => self.head = next,
-            Some(prev) => self.request(prev).next.store(next, Ordering::Relaxed),
-        }
-        if let Some(next) = id_of(next) {
-            self.request(next).prev.store(prev, Ordering::Relaxed);
-        }
-    }
-
-    /// Grants a request, and wakes its worker.
-    fn grant(&self, id: RequestId, state: u64) {
-        debug_assert!(matches!(state, READS | WRITES), "a grant is for reading or writing");
-        // Release pairs with the acquire in `is_granted`: what the last owner has written is there.
-        self.request(id).state.store(state, Ordering::Release);
-        let thread = self.waiters.get(id.slot()).thread.load(Ordering::Relaxed);
-        M::unpark(WorkerId(thread as u32));
-    }
-
-    /// Grants what can be granted, and says in the flags what is left.
-    fn serve(&mut self) {
-        if self.flags & UPGRADE != 0 {
-            let mut owners = self.owners();
-            let (first, second) = (owners.next(), owners.next());
-            drop(owners);
-            let alone = second.is_none() || M::fault(&faults::GRANTED_TWICE);
-            if let Some(first) = first.filter(|&first| alone && self.state(first) == UPGRADES) {
-                self.grant(first, WRITES);
+        loop {
+            let found = row_lock::load::<M>(lock.word);
+            let granted = claim.beside(found).filter(|_| ahead.is_none());
+            let too_young = claim.age.is_some() && !claim.is_oldest(found);
+            if granted.is_none() && too_young && !M::fault(&faults::YOUNGER_WAITS) {
+                return Answer::Denied;
             }
-        }
-        let upgrades = self.owners().any(|id| self.state(id) == UPGRADES);
-        let mut owned = self.owners().next().map(|id| self.state(id));
-        let mut queued = false;
-        for id in self.iter() {
-            let state = self.state(id);
-            if is_owner(state) {
+            let queued = if M::fault(&faults::QUEUE_BIT_LOST) { found } else { found | QUEUED };
+            if !exchange::<M>(lock.word, found, granted.unwrap_or(queued)) {
                 continue;
             }
-            let granted = match (state, owned) {
-                (WANTS_TO_READ, None | Some(READS)) if !upgrades => READS,
-                (WANTS_TO_WRITE, None) => WRITES,
-                _ => {
-                    queued = true;
-                    break;
+            if granted.is_some() {
+                return Answer::Granted;
+            }
+            let wanted = if claim.mode == Mode::Owned { WANTS_TO_WRITE } else { WANTS_TO_READ };
+            self.join(&mut list, lock, claim.slot, ahead, wanted, queued);
+            return Answer::Waiting;
+        }
+    }
+
+    /// Asks for the right to write with a claim that holds the lock for reading, together with others; by age it is the
+    /// oldest of them.
+    #[cold]
+    pub fn upgrade(&self, lock: &Locked<'_, M>, claim: Claim) -> Answer {
+        M::work(Cost::Queue, 1);
+        let mut list = self.lists.latch(&self.waiters, lock.address);
+        loop {
+            let found = lock.word.load(Ordering::Relaxed);
+            if row_lock::readers(found) == 1 {
+                if exchange::<M>(lock.word, found, row_lock::upgraded(found, claim)) {
+                    return Answer::Granted;
                 }
-            };
-            self.grant(id, granted);
-            owned = Some(granted);
-        }
-        let flag = |is: bool, flag: u64| if is { flag } else { 0 };
-        self.flags = LATCH | flag(upgrades, UPGRADE) | flag(queued, QUEUED);
-    }
-}
-
-/// Asks for a lock with a request of one's own that is in no list.
-#[inline]
-pub(super) fn lock<M: Machine>(
-    waiters: &Waiters<M>,
-    word: &M::Word,
-    id: RequestId,
-    mode: Mode,
-    timestamp: u64,
-    rules: &mut impl Rules<M>,
-) -> Answer {
-    M::work(Cost::Queue, 1);
-    debug_assert!(id != RequestId::NONE, "zero stands for no request");
-    let request = waiters.make_request(id);
-    let state = if mode == Mode::Owned { WRITES } else { READS };
-    request.next.store(0, Ordering::Relaxed);
-    request.prev.store(0, Ordering::Relaxed);
-    request.state.store(state, Ordering::Relaxed);
-    request.timestamp.store(timestamp, Ordering::Relaxed);
-    // Release: a reader that finds the request in the list sees its fields. Acquire pairs with the release of the
-    // last owner.
-    let first = id.0 << HEAD_SHIFT;
-    if word.compare_exchange(0, first, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-        return Answer::Granted;
-    }
-    lock_queued(waiters, word, id, mode, rules)
-}
-
-/// Shows whom a grant of this request, or a search that chooses it as the victim, wakes: the caller, which need not be the
-/// thread that began the transaction. Under the latch of the list, as the grant; and before the request shows its edges.
-fn show_bell<M: Machine>(waiters: &Waiters<M>, id: RequestId) {
-    if !M::fault(&faults::BELL_OF_BEGIN) {
-        let thread = &waiters.get(id.slot()).thread;
-        thread.store(u64::from(M::worker().0), Ordering::Relaxed);
-    }
-}
-
-/// As `lock`, where another holds the lock already.
-#[cold]
-fn lock_queued<M: Machine>(
-    waiters: &Waiters<M>,
-    word: &M::Word,
-    id: RequestId,
-    mode: Mode,
-    rules: &mut impl Rules<M>,
-) -> Answer {
-    M::work(Cost::Queue, 1);
-    let mut list = List::latch(waiters, word);
-    let own = list.request(id);
-    let owned = id_of(list.head).map(|head| list.state(head));
-    let compatible = match (mode, owned) {
-        (_, None) => true,
-        (Mode::Shared, Some(READS)) => list.flags & UPGRADE == 0,
-        _ => false,
-    };
-    let queued: Vec<RequestId> = match list.flags & QUEUED {
-        0 => Vec::new(),
-        _ => list.iter().filter(|&id| !is_owner(list.state(id))).collect(),
-    };
-    let free = compatible
-        && queued.first().is_none_or(|&first| !rules.goes_before(own, list.request(first)));
-    if free {
-        list.insert(id, None);
-        list.unlatch();
-        return Answer::Granted;
-    }
-    let behind = queued.iter().take_while(|&&it| rules.goes_before(own, list.request(it)));
-    let behind = behind.count();
-    let mut ahead: Vec<RequestId> = list.owners().collect();
-    let last_owner = ahead.last().copied();
-    if compatible {
-        // Not for these.
-        ahead.clear();
-    }
-    ahead.extend(&queued[..behind]);
-    debug_assert!(!ahead.is_empty(), "somebody is in the way");
-    show_bell(waiters, id);
-    match rules.judge(waiters, own, &ahead) {
-        Verdict::Abort => {
-            list.unlatch();
-            Answer::Denied
-        }
-        Verdict::Wait => {
-            let wanted = if mode == Mode::Owned { WANTS_TO_WRITE } else { WANTS_TO_READ };
-            own.state.store(wanted, Ordering::Relaxed);
-            list.insert(id, if behind > 0 { Some(queued[behind - 1]) } else { last_owner });
-            list.flags |= QUEUED;
-            list.unlatch();
-            Answer::Waiting
-        }
-    }
-}
-
-/// Asks for the right to write with a request that has that to read.
-pub(super) fn upgrade<M: Machine>(
-    waiters: &Waiters<M>,
-    word: &M::Word,
-    id: RequestId,
-    rules: &mut impl Rules<M>,
-) -> Answer {
-    let mut list = List::latch(waiters, word);
-    let own = list.request(id);
-    let others: Vec<RequestId> = list.owners().filter(|&owner| owner != id).collect();
-    let answer = if others.is_empty() {
-        own.state.store(WRITES, Ordering::Relaxed);
-        Answer::Granted
-    } else {
-        show_bell(waiters, id);
-        match rules.judge(waiters, own, &others) {
-            Verdict::Abort => Answer::Denied,
-            Verdict::Wait => {
-                own.state.store(UPGRADES, Ordering::Relaxed);
-                list.flags |= UPGRADE;
-                Answer::Waiting
+                continue;
+            }
+            let too_young = claim.age.is_some() && !claim.is_the_oldest_of(found);
+            if too_young && !M::fault(&faults::YOUNGER_WAITS) {
+                return Answer::Denied;
+            }
+            let queued = found | QUEUED | UPGRADE;
+            if exchange::<M>(lock.word, found, queued) {
+                self.join(&mut list, lock, claim.slot, None, UPGRADES, queued);
+                return Answer::Waiting;
             }
         }
-    };
-    list.unlatch();
-    answer
-}
+    }
 
-/// Whether a request that waited has what it waits for.
-#[inline]
-pub(super) fn is_granted<M: Machine>(request: &Request<M>) -> bool {
-    // Acquire pairs with the release in `grant`.
-    matches!(request.state.load(Ordering::Acquire), READS | WRITES)
-}
+    /// The last of those who wait for the record and are younger than `own`; they are served before it.
+    fn younger(&self, list: &Latched<'_, M>, own: &Waiter<M>) -> Option<u32> {
+        let born = |waiter: &Waiter<M>| waiter.timestamp.load(Ordering::Relaxed);
+        let upgrades = |slot| list.waiter(slot).state.load(Ordering::Relaxed) == UPGRADES;
+        let before = |slot: &u32| upgrades(*slot) || born(list.waiter(*slot)) > born(own);
+        list.in_order().take_while(before).last()
+    }
 
-/// Takes back what a request waits for: it leaves the list, or goes on reading. `false`: it has been
-/// granted in the meantime.
-pub(super) fn cancel<M: Machine>(waiters: &Waiters<M>, word: &M::Word, id: RequestId) -> bool {
-    let mut list = List::latch(waiters, word);
-    let waits = match list.state(id) {
-        READS | WRITES => false,
-        UPGRADES => {
-            list.request(id).state.store(READS, Ordering::Relaxed);
-            true
+    /// Puts the caller into the list, after `ahead` or in front of all who wait for the record.
+    fn join(
+        &self,
+        list: &mut Latched<'_, M>,
+        lock: &Locked<'_, M>,
+        slot: u32,
+        ahead: Option<u32>,
+        wanted: u64,
+        word: u64,
+    ) {
+        let own = list.waiter(slot);
+        if !M::fault(&faults::BELL_OF_BEGIN) {
+            // Whom a grant wakes, and a search that chooses this transaction as its victim: the caller, which need not be the
+            // thread that began the transaction.
+            own.thread.store(u64::from(M::worker().0), Ordering::Relaxed);
         }
-        _ => {
-            list.remove(id);
-            true
+        own.record.store(lock.address, Ordering::Relaxed);
+        // A worker that was told to end an earlier wait, and got through all the same, may wait again.
+        own.victim.store(0, Ordering::Relaxed);
+        list.insert(slot, ahead);
+        self.show(list, Some(slot), word);
+        // Release pairs with the acquire in `Node::waits`: the edges are there.
+        own.state.store(wanted, Ordering::Release);
+        self.show(list, list.after(slot), word);
+    }
+
+    /// Takes back what a waiter waits for: it leaves the list, or goes on reading. `false`: it has been granted in the
+    /// meantime.
+    pub fn cancel(&self, lock: &Locked<'_, M>, slot: u32) -> bool {
+        let mut list = self.lists.latch(&self.waiters, lock.address);
+        let own = list.waiter(slot);
+        if own.state.load(Ordering::Relaxed) == GRANTED {
+            return false;
         }
-    };
-    if waits {
-        list.serve();
+        own.state.store(IDLE, Ordering::Relaxed);
+        let next = list.after(slot);
+        list.remove(slot);
+        self.show(&list, next, lock.word.load(Ordering::Relaxed));
+        self.serve(&mut list, lock, |found| found);
+        true
     }
-    list.unlatch();
-    waits
+
+    /// Shows searches for deadlocks what a waiter waits for, under a policy that needs them.
+    fn show(&self, list: &Latched<'_, M>, slot: Option<u32>, word: u64) {
+        if let (Some(slot), None) = (slot, self.age_shift) {
+            deadlock::show(&self.waiters, list.waiter(slot), list.before(slot), word);
+        }
+    }
+
+    /// Gives a lock back, or hands it to those who wait.
+    #[inline]
+    pub fn unlock(&self, lock: &Locked<'_, M>, claim: Claim) {
+        if !row_lock::try_unlock::<M>(lock.word, claim) {
+            self.hand_over(lock, claim);
+        }
+    }
+
+    #[cold]
+    fn hand_over(&self, lock: &Locked<'_, M>, claim: Claim) {
+        M::work(Cost::Queue, 1);
+        let mut list = self.lists.latch(&self.waiters, lock.address);
+        self.serve(&mut list, lock, |found| row_lock::without(found, claim.mode));
+    }
+
+    /// Grants what can be granted of a lock that `change` happens to, and says in the word what is left. The caller holds the
+    /// lock, or the word still says that it waits: the record stays until the word is changed.
+    fn serve(
+        &self,
+        list: &mut Latched<'_, M>,
+        lock: &Locked<'_, M>,
+        change: impl Fn(u64) -> u64,
+    ) {
+        let (granted, word) = loop {
+            let found = lock.word.load(Ordering::Relaxed);
+            let (granted, next) = self.plan(list, change(found));
+            if exchange::<M>(lock.word, found, next) {
+                break (granted, next);
+            }
+        };
+        for _ in 0..granted {
+            let first = list.in_order().next().expect("as many as were counted");
+            list.remove(first);
+            list.grant(first);
+        }
+        self.show(list, list.in_order().next(), word);
+    }
+
+    /// How many of those who wait can be granted what they wait for, and the word then.
+    fn plan(&self, list: &Latched<'_, M>, found: u64) -> (usize, u64) {
+        let mut granted = 0;
+        let mut word = found & !(QUEUED | UPGRADE);
+        if M::fault(&faults::HAND_OVER_FORGOTTEN) {
+            return (0, word);
+        }
+        for slot in list.in_order() {
+            let claim = self.claim(slot).expect("who stands in a list waits");
+            let upgrades = list.waiter(slot).state.load(Ordering::Relaxed) == UPGRADES;
+            let alone = row_lock::readers(word) == 1 || M::fault(&faults::GRANTED_TWICE);
+            let next = match upgrades {
+                true if alone => Some(row_lock::upgraded(word, claim)),
+                true => None,
+                false => claim.beside(word).or_else(|| claim.beside_readers::<M>(word)),
+            };
+            match next {
+                Some(next) => word = next,
+                None => return (granted, word | QUEUED | if upgrades { UPGRADE } else { 0 }),
+            }
+            granted += 1;
+        }
+        (granted, word)
+    }
 }
 
-/// Gives a lock back.
+/// Changes the word from `found` to `next`, under the latch of the list. What is not to be changed was as it was found when
+/// that was read, and only holders that leave others behind can have changed it since.
+fn exchange<M: Machine>(word: &M::Word, found: u64, next: u64) -> bool {
+    // Acquire pairs with the releases in `row_lock::try_unlock` and here, on behalf of those who are granted the lock.
+    // Release pairs with the acquires of the next owners, on behalf of those who leave it.
+    found == next
+        || word.compare_exchange(found, next, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+}
+
+/// Whether a waiter has what it waits for.
 #[inline]
-pub(super) fn unlock<M: Machine>(waiters: &Waiters<M>, word: &M::Word, id: RequestId) {
-    M::work(Cost::Queue, 1);
-    let alone = waiters.request(id).next.load(Ordering::Relaxed) == 0;
-    let only = id.0 << HEAD_SHIFT;
-    // Release pairs with the acquire of the next owner: our reads have been made, our writes are there.
-    if alone && word.compare_exchange(only, 0, Ordering::Release, Ordering::Relaxed).is_ok() {
-        return;
-    }
-    unlock_among(waiters, word, id);
-}
-
-#[cold]
-fn unlock_among<M: Machine>(waiters: &Waiters<M>, word: &M::Word, id: RequestId) {
-    let mut list = List::latch(waiters, word);
-    list.remove(id);
-    if list.flags & (QUEUED | UPGRADE) != 0 {
-        list.serve();
-    }
-    list.unlatch();
-}
-
-/// Latches the list of a record that nobody has locked or waits for, to take it away.
-pub(super) fn try_take<W: Word>(word: &W) -> bool {
-    // Acquire pairs with the releases in `unlock`, `List::unlatch` and `give_back`.
-    word.compare_exchange(0, LATCH, Ordering::Acquire, Ordering::Relaxed).is_ok()
-}
-
-/// Ends a [`try_take`].
-pub(super) fn give_back<W: Word>(word: &W) {
-    // Release pairs with the acquire of the next owner.
-    word.store(0, Ordering::Release);
+pub(super) fn is_granted<M: Machine>(waiter: &Waiter<M>) -> bool {
+    // Acquire pairs with the release in `Latched::grant`.
+    waiter.state.load(Ordering::Acquire) == GRANTED
 }

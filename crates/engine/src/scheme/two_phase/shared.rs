@@ -1,15 +1,17 @@
 //! State shared by all workers under two-phase locking.
 
-use super::waiter::Waiters;
+use super::queue::Queues;
+use super::row_lock::WHO_BITS;
 use crate::Options;
-use crate::timestamps::TimestampSource;
+use crate::options::Timestamps;
+use crate::timestamps::{TIMESTAMP_BITS, TimestampSource};
 use chiliad_machine::Machine;
 use std::time::Duration;
 
-/// The waiters, and how long they wait.
+/// The queues of those who wait, and how long they do.
 pub struct Shared<M: Machine> {
     /// For policies under which anybody waits.
-    waiters: Option<Waiters<M>>,
+    queues: Option<Queues<M>>,
     pub(super) timestamps: TimestampSource<M>,
     /// Ticks after which a wait ends.
     pub(super) wait_timeout: u64,
@@ -18,9 +20,20 @@ pub struct Shared<M: Machine> {
 }
 
 impl<M: Machine> Shared<M> {
-    pub(super) fn new(options: &Options, waits: bool, wait_timeout: Duration) -> Self {
+    pub(super) fn new(
+        options: &Options,
+        waits: bool,
+        by_age: bool,
+        wait_timeout: Duration,
+    ) -> Self {
+        // A timestamp of the clock has the slot at its end, and all its bits count from the first on; of counted ones the
+        // lower bits do.
+        let age_shift = match options.timestamps {
+            Timestamps::Clock => TIMESTAMP_BITS - WHO_BITS,
+            _ => 0,
+        };
         Self {
-            waiters: waits.then(Waiters::new),
+            queues: waits.then(|| Queues::new(by_age.then_some(age_shift))),
             timestamps: TimestampSource::new(options),
             wait_timeout: options.wait_ticks::<M>(wait_timeout),
             deadlock_check: M::ticks(options.deadlock_check),
@@ -28,7 +41,7 @@ impl<M: Machine> Shared<M> {
     }
 
     #[inline]
-    pub(super) fn waiters(&self) -> &Waiters<M> {
-        self.waiters.as_ref().expect("a policy under which anybody waits")
+    pub(super) fn queues(&self) -> &Queues<M> {
+        self.queues.as_ref().expect("a policy under which anybody waits")
     }
 }

@@ -1,8 +1,9 @@
 //! The policies under which a transaction waits for a lock, and the waiting itself.
 
 use super::deadlock::{self, Look};
-use super::queue::{self, Rules, Verdict};
-use super::waiter::{Request, RequestId, Waiter, Waiters};
+use super::queue::{self, Answer, Locked};
+use super::row_lock::{self, Claim};
+use super::waiter::{self, Waiter};
 use super::word::Mode;
 use super::{Locking, NO_WAIT, WAIT_DIE, faults};
 use crate::contract::{Abort, Context, Why};
@@ -11,104 +12,111 @@ use chiliad_api::{Intent, Part, Reason};
 use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::RecordRef;
 
-/// Looks at a request before its worker sleeps: about as long as a short transaction takes.
+/// Looks at a lock that is waited for before the worker sleeps: about as long as a short transaction takes.
 const LOOKS_MAX: u32 = 128;
 
-/// The lock that a request waits for.
+/// How often in a row a transaction is refused by readers before it keeps further ones off.
+const RETRIES_PATIENT: u32 = 4;
+
+/// Between two looks for a deadlock the time doubles, up to so many times what it is before the first.
+const LOOKS_APART_MAX: u64 = 16;
+
+/// The lock that a transaction waits for.
 #[derive(Clone, Copy)]
 pub(super) struct Pending<M: Machine> {
     pub record: RecordRef<M>,
-    pub id: RequestId,
     pub mode: Mode,
 }
 
-/// Wait-die (2.1.3): a transaction waits if it is older than all in its way. Waiters stand from young to old, so that
-/// they wait for younger ones only, and never in a circle.
-pub(super) struct OldWait;
-
-impl<M: Machine> Rules<M> for OldWait {
-    fn judge(&mut self, waiters: &Waiters<M>, own: &Request<M>, ahead: &[RequestId]) -> Verdict {
-        let born = |request: &Request<M>| request.timestamp.load(Ordering::Relaxed);
-        let oldest = ahead.iter().all(|&id| born(own) < born(waiters.request(id)));
-        if oldest || M::fault(&faults::YOUNGER_WAITS) { Verdict::Wait } else { Verdict::Abort }
-    }
-
-    fn goes_before(&self, own: &Request<M>, waiter: &Request<M>) -> bool {
-        own.timestamp.load(Ordering::Relaxed) < waiter.timestamp.load(Ordering::Relaxed)
-    }
-}
-
-/// Deadlock detection (2.1.1): every transaction waits, first come first served, and publishes its edges.
-pub(super) struct Detect<'a, M: Machine> {
-    pub waiter: &'a Waiter<M>,
-    /// Locks held.
-    pub work: u64,
-    /// Whether there is time to wait at all.
-    pub waits: bool,
-}
-
-impl<M: Machine> Rules<M> for Detect<'_, M> {
-    fn judge(&mut self, waiters: &Waiters<M>, _own: &Request<M>, ahead: &[RequestId]) -> Verdict {
-        if !self.waits {
-            return Verdict::Abort;
-        }
-        deadlock::show(waiters, self.waiter, ahead, self.work);
-        Verdict::Wait
-    }
-
-    fn goes_before(&self, _own: &Request<M>, _waiter: &Request<M>) -> bool {
-        true
-    }
-}
-
-/// Rules under which nobody waits for a transaction that it runs inside.
-pub(super) struct Within<'a, M: Machine, R> {
-    pub limits: &'a Limits<M>,
-    pub rules: R,
-    /// Such a one was in the way.
-    pub met_outer: bool,
-}
-
-impl<M: Machine, R: Rules<M>> Rules<M> for Within<'_, M, R> {
-    fn judge(&mut self, waiters: &Waiters<M>, own: &Request<M>, ahead: &[RequestId]) -> Verdict {
-        self.met_outer = ahead.iter().any(|id| self.limits.check_holder(id.slot()).is_err());
-        if self.met_outer { Verdict::Abort } else { self.rules.judge(waiters, own, ahead) }
-    }
-
-    fn goes_before(&self, own: &Request<M>, waiter: &Request<M>) -> bool {
-        self.rules.goes_before(own, waiter)
-    }
-}
-
 impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
-    /// Waits until the pending request is granted, or is not to be.
+    /// Asks for a lock, or for the right to write under one that is held for reading.
+    pub(super) fn ask(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+        mode: Mode,
+        upgrades: bool,
+    ) -> Answer {
+        debug_assert!(self.pending.is_none(), "it waits for one lock at a time");
+        let shared = cx.shared;
+        let age = shared.queues().age(self.timestamp);
+        let claim = Claim { slot: cx.heap.slot_number(), mode, age };
+        let word = record.further(0);
+        let taken = match upgrades {
+            true => row_lock::try_upgrade::<M>(word, claim),
+            false => row_lock::try_lock::<M>(word, claim),
+        };
+        let Err(found) = taken else { return Answer::Granted };
+        let lock = Locked { word, address: record.address() };
+        let holds =
+            |slot| shared.queues().waiters.find(slot).is_some_and(|it| it.holds(lock.address));
+        self.met_outer = cx.limits.check_holders(holds).is_err();
+        if self.met_outer || !self.may_wait(shared, claim, word, found, upgrades) {
+            return Answer::Denied;
+        }
+        let queues = shared.queues();
+        let waiter = queues.waiters.get(claim.slot);
+        waiter.timestamp.store(self.timestamp, Ordering::Relaxed);
+        let answer =
+            if upgrades { queues.upgrade(&lock, claim) } else { queues.lock(&lock, claim) };
+        if answer == Answer::Waiting {
+            self.pending = Some(Pending { record, mode });
+        }
+        answer
+    }
+
+    /// Whether the policy lets a transaction wait for a lock that it has found like this.
+    #[inline]
+    fn may_wait(
+        &self,
+        shared: &super::Shared<M>,
+        claim: Claim,
+        word: &M::Word,
+        found: u64,
+        upgrades: bool,
+    ) -> bool {
+        if POLICY != WAIT_DIE {
+            return shared.wait_timeout > 0;
+        }
+        let waits = match upgrades {
+            true => claim.is_the_oldest_of(found),
+            false => claim.is_oldest(found),
+        };
+        if !waits && self.retries >= RETRIES_PATIENT && claim.mode == Mode::Owned {
+            row_lock::close::<M>(word, found);
+        }
+        waits || M::fault(&faults::YOUNGER_WAITS)
+    }
+
+    /// Waits until the pending lock is granted, or is not to be.
     pub(super) fn wait_for_lock(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Abort<M>> {
-        let Some(Pending { record, id, mode }) = self.pending else { return Ok(()) };
-        let (waiters, slot) = (cx.shared.waiters(), cx.heap.slot_number());
-        let request = waiters.request(id);
+        let Some(Pending { record, mode }) = self.pending else { return Ok(()) };
+        let slot = cx.heap.slot_number();
+        let waiter = cx.shared.queues().waiters.get(slot);
         let waited = match POLICY {
-            WAIT_DIE => wait_until_granted(cx.limits, request).map_err(Why::Ended),
-            _ => self.wait_or_detect(cx.shared, slot, request, cx.limits),
+            WAIT_DIE => wait_until_granted(cx.limits, waiter).map_err(Why::Ended),
+            _ => self.wait_or_detect(cx.shared, slot, waiter, cx.limits),
         };
         if let Err(why) = waited {
             self.stop_waiting(cx);
             return Err(Abort { why, record: Some(record) });
         }
-        deadlock::hide(waiters.get(slot));
+        waiter.state.store(waiter::IDLE, Ordering::Relaxed);
         self.pending = None;
-        self.granted(record, mode, id);
+        self.granted(cx.shared, slot, record, mode);
         Ok(())
     }
 
     /// Takes back what the transaction waits for, if it does.
     pub(super) fn stop_waiting(&mut self, cx: &mut Context<'_, M, Self>) {
-        let Some(Pending { record, id, mode }) = self.pending.take() else { return };
+        let Some(Pending { record, mode }) = self.pending.take() else { return };
         M::mark("wait cancelled");
-        let waiters = cx.shared.waiters();
-        deadlock::hide(waiters.get(cx.heap.slot_number()));
-        if !queue::cancel(waiters, record.further(0), id) {
+        let (queues, slot) = (cx.shared.queues(), cx.heap.slot_number());
+        let lock = Locked { word: record.further(0), address: record.address() };
+        if !queues.cancel(&lock, slot) {
             // It has come in the last moment, and is released with the others.
-            self.granted(record, mode, id);
+            queues.waiters.get(slot).state.store(waiter::IDLE, Ordering::Relaxed);
+            self.granted(cx.shared, slot, record, mode);
         }
     }
 
@@ -116,21 +124,23 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
     pub(super) fn announce_begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) {
         debug_assert!(self.pending.is_none(), "the last transaction waits for nothing");
         let slot = cx.heap.slot_number();
-        let waiters = cx.shared.waiters();
+        let waiters = &cx.shared.queues().waiters;
         if self.transaction == 0 {
             waiters.make(slot);
         }
         let waiter = waiters.get(slot);
         self.transaction = (self.transaction + 1) & deadlock::TRANSACTION_MASK;
+        self.retries = intent.retries;
         if POLICY == WAIT_DIE && intent.retries == 0 {
             let part = cx.clockwork.switch(Part::Timestamp);
             self.timestamp = self.clock.draw(&cx.shared.timestamps, cx.heap);
             cx.clockwork.switch(part);
         }
+        waiter.held_count.store(0, Ordering::Relaxed);
         if M::fault(&faults::BELL_OF_BEGIN) {
             waiter.thread.store(u64::from(M::worker().0), Ordering::Relaxed);
         }
-        // Release pairs with the acquires in `Node::is_active` and `deadlock::show`: a search that takes it for
+        // Release pairs with the acquires in `Node::of`: a search that takes it for
         // active reads what it has published before.
         waiter.transaction.store(self.transaction, Ordering::Release);
     }
@@ -139,8 +149,9 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
     pub(super) fn announce_end(&self, cx: &mut Context<'_, M, Self>) {
         debug_assert!(self.pending.is_none(), "whoever ends waits for nothing");
         if POLICY != NO_WAIT {
-            // Release pairs with the acquires in `Node::is_active` and `deadlock::show`.
-            cx.shared.waiters().get(cx.heap.slot_number()).transaction.store(0, Ordering::Release);
+            // Release pairs with the acquires in `Node::of`.
+            let waiter = cx.shared.queues().waiters.get(cx.heap.slot_number());
+            waiter.transaction.store(0, Ordering::Release);
         }
     }
 
@@ -149,15 +160,15 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         &mut self,
         shared: &super::Shared<M>,
         slot: u32,
-        request: &Request<M>,
+        waiter: &Waiter<M>,
         limits: &Limits<M>,
     ) -> Result<(), Why> {
-        let waiter = shared.waiters().get(slot);
         let begun = M::now();
         let (mut wait, mut looks) = (limits.wait(), 0);
-        let mut next_look = begun.saturating_add(shared.deadlock_check);
+        let mut apart = shared.deadlock_check;
+        let mut next_look = begun.saturating_add(apart);
         let end = begun.saturating_add(shared.wait_timeout);
-        while !queue::is_granted(request) {
+        while !queue::is_granted(waiter) {
             // Acquire pairs with the release in `Search::sacrifice`.
             let victim = waiter.victim.load(Ordering::Acquire);
             if victim != 0 && victim == waiter.transaction.load(Ordering::Relaxed) {
@@ -168,11 +179,12 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
                 return Err(Why::Conflict(Reason::LockTimeout));
             }
             if now >= next_look {
-                if self.search.run(shared.waiters(), slot) == Look::Abort {
+                if self.search.run(&shared.queues().waiters, slot) == Look::Abort {
                     M::mark("deadlock found");
                     return Err(Why::Conflict(Reason::Deadlock));
                 }
-                next_look = M::now().saturating_add(shared.deadlock_check.max(1));
+                apart = (apart * 2).clamp(1, shared.deadlock_check.saturating_mul(LOOKS_APART_MAX));
+                next_look = M::now().saturating_add(apart);
             }
             let until = next_look.min(end);
             sleep(&mut wait, &mut looks, (until < u64::MAX).then_some(until))
@@ -195,9 +207,9 @@ fn sleep<M: Machine>(
     wait.asleep(until)
 }
 
-fn wait_until_granted<M: Machine>(limits: &Limits<M>, request: &Request<M>) -> Result<(), Ended> {
+fn wait_until_granted<M: Machine>(limits: &Limits<M>, waiter: &Waiter<M>) -> Result<(), Ended> {
     let (mut wait, mut looks) = (limits.wait(), 0);
-    while !queue::is_granted(request) {
+    while !queue::is_granted(waiter) {
         sleep(&mut wait, &mut looks, None)?;
     }
     Ok(())

@@ -1,75 +1,59 @@
-//! A worker's state in lock queues, which others read: its requests for locks, and its edges of the waits-for graph
-//! (Yu, 2015, 4.2.1).
+//! A worker's state in lock queues, which others read: the lock that it waits for, and the locks that it holds.
 //!
-//! Requests are linked into the lists of the records that they are for (`queue.rs`), by numbers and not by addresses,
-//! so that a list's head fits into a word beside its flags. Their memory stays with the waiter; a request is reused
-//! once it has left its list.
+//! Waiters are linked into lists (`lists.rs`) by their slots and not by addresses. A worker waits for one lock at a time.
 
+use super::row_lock::Claim;
+use super::word::Mode;
 use chiliad_machine::{Array, Latch, Link, Machine, Ordering, Tagged, Word};
 use chiliad_storage::WORKERS_MAX;
 
-/// A request: the worker's slot in the upper bits, its number in the waiter in the lower ones, plus one so that none
-/// is zero.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct RequestId(pub u64);
+/// The states of a waiter.
+pub(super) const IDLE: u64 = 0;
+pub(super) const WANTS_TO_READ: u64 = 1;
+pub(super) const WANTS_TO_WRITE: u64 = 2;
+/// It reads and wants to write.
+pub(super) const UPGRADES: u64 = 3;
+/// It has what it waited for.
+pub(super) const GRANTED: u64 = 4;
 
-const NUMBER_BITS: u32 = 24;
-
-impl RequestId {
-    /// No request: the lock is counted only.
-    pub const NONE: Self = Self(0);
-
-    pub fn new(slot: u32, number: u32) -> Self {
-        debug_assert!(number + 1 < 1 << NUMBER_BITS, "as many locks as fit in memory");
-        debug_assert!((slot as usize) < WORKERS_MAX, "a slot that there is");
-        Self(u64::from(slot) << NUMBER_BITS | u64::from(number + 1))
-    }
-
-    /// The slot of its worker.
-    pub fn slot(self) -> u32 {
-        (self.0 >> NUMBER_BITS) as u32
-    }
-
-    fn number(self) -> u32 {
-        (self.0 & ((1 << NUMBER_BITS) - 1)) as u32 - 1
-    }
+/// Whether a waiter in this state waits.
+pub(super) fn waits(state: u64) -> bool {
+    (WANTS_TO_READ..=UPGRADES).contains(&state)
 }
 
-/// A request for a lock, granted or not.
-pub(super) struct Request<M: Machine> {
-    /// Neighbours in the record's list; zero for none. Under the record's latch.
-    pub next: M::Word,
-    pub prev: M::Word,
-    /// See `queue.rs`. Written under the latch, read by the waiting worker.
-    pub state: M::Word,
-    /// The transaction's timestamp.
-    pub timestamp: M::Word,
-}
-
-/// Requests of the smallest segment; each further one has twice as many.
-const SEGMENT_REQUESTS: u32 = 64;
-const SEGMENTS_MAX: usize = (NUMBER_BITS - SEGMENT_REQUESTS.ilog2() + 1) as usize;
-
-/// Transactions that one can be known to wait for; a deadlock through others is ended by the wait's
-/// timeout.
-pub(super) const EDGES_MAX: usize = 1024;
-
-/// One worker's state in lock queues.
+/// One worker's state in lock queues. What a search for deadlocks reads of those who do not wait is on the first line.
 #[repr(C, align(64))]
 pub(super) struct Waiter<M: Machine> {
     /// The current transaction; zero for none.
     pub transaction: M::Word,
+    /// Written under the latch of the list, read by the waiting worker and by searches.
+    pub state: M::Word,
+    /// The address of the record that it waits for.
+    pub record: M::Word,
+    /// The transaction that stands before it in the record's queue, as `deadlock.rs` names it; zero for the first.
+    pub ahead: M::Word,
+    /// Of the first: the lock's word, which tells of its holders.
+    pub holders: M::Word,
+    /// How many locks it holds.
+    pub held_count: M::Word,
     /// The transaction that was chosen as the victim of a deadlock: it is to abort.
     pub victim: M::Word,
-    /// Locks that it held when it began to wait.
-    pub work: M::Word,
     /// The thread to be woken.
     pub thread: M::Word,
-    /// How many of `edges` count; zero while it does not wait.
-    pub edge_count: M::Word,
-    edges: M::Link<M::Word>,
-    segments: [M::Link<Request<M>>; SEGMENTS_MAX],
+    /// Neighbours in the list: slots plus one, zero for none. Under its latch.
+    pub next: M::Word,
+    pub prev: M::Word,
+    /// The transaction's timestamp, under a policy that goes by age.
+    pub timestamp: M::Word,
+    /// The addresses of the records that it holds locks of.
+    held: [M::Link<M::Word>; SEGMENTS_MAX],
 }
+
+/// Locks of the smallest segment; each further one has twice as many.
+const SEGMENT_LOCKS: usize = 64;
+/// As many locks as fit in memory.
+const LOCKS_BITS: u32 = 24;
+const SEGMENTS_MAX: usize = (LOCKS_BITS - SEGMENT_LOCKS.ilog2() + 1) as usize;
 
 const GROUP_WAITERS: usize = 64;
 const GROUPS_MAX: usize = WORKERS_MAX / GROUP_WAITERS;
@@ -78,34 +62,46 @@ const _: () = assert!(GROUPS_MAX * GROUP_WAITERS == WORKERS_MAX, "a waiter for e
 /// All waiters, by worker slot.
 pub(super) struct Waiters<M: Machine> {
     groups: Array<M, M::Link<Waiter<M>>>,
+    /// One more than the last slot with a waiter.
+    end: M::Word,
     owned: Latch<M, Owned<M>>,
 }
 
 struct Owned<M: Machine> {
     waiters: Vec<Array<M, Waiter<M>>>,
-    segments: Vec<Array<M, Request<M>>>,
-    edges: Vec<Array<M, M::Word>>,
+    segments: Vec<Array<M, M::Word>>,
 }
 
 impl<M: Machine> Waiters<M> {
     pub fn new() -> Self {
-        let owned = Owned { waiters: Vec::new(), segments: Vec::new(), edges: Vec::new() };
+        let owned = Owned { waiters: Vec::new(), segments: Vec::new() };
         let groups = Array::new(GROUPS_MAX, || M::Link::new(Tagged::null()));
-        Self { groups, owned: Latch::new(owned) }
+        Self { groups, end: M::Word::new(0), owned: Latch::new(owned) }
     }
 
     fn group(&self, slot: u32) -> &M::Link<Waiter<M>> {
         self.groups.get(slot as usize / GROUP_WAITERS)
     }
 
+    /// The waiter of a worker, if it was made.
+    #[inline]
+    pub fn find(&self, slot: u32) -> Option<&Waiter<M>> {
+        // Acquire pairs with the release in `make`: the waiters are constructed.
+        let group = self.group(slot).load(Ordering::Acquire);
+        // SAFETY: groups live as long as `self`, and have this many waiters.
+        (!group.is_null()).then(|| unsafe { &*group.pointer().add(slot as usize % GROUP_WAITERS) })
+    }
+
     /// The waiter of a worker, which was made before.
     #[inline]
     pub fn get(&self, slot: u32) -> &Waiter<M> {
-        // Acquire pairs with the release in `make`: the waiters are constructed.
-        let group = self.group(slot).load(Ordering::Acquire);
-        assert!(!group.is_null(), "a worker whose waiter was never made");
-        // SAFETY: groups live as long as `self`, and have this many waiters.
-        unsafe { &*group.pointer().add(slot as usize % GROUP_WAITERS) }
+        self.find(slot).expect("a worker whose waiter was made")
+    }
+
+    /// One more than the last slot with a waiter.
+    pub fn end(&self) -> u32 {
+        // Relaxed: who waits was made before, and shows that by its state.
+        self.end.load(Ordering::Relaxed) as u32
     }
 
     /// The waiter of a worker, made on first use.
@@ -115,86 +111,89 @@ impl<M: Machine> Waiters<M> {
         let group = self.group(slot);
         if group.load(Ordering::Relaxed).is_null() {
             let waiters = Array::new(GROUP_WAITERS, Waiter::new);
-            // Release pairs with the acquire in `get`: the waiters are constructed.
+            // Release pairs with the acquires in `get` and `find`: the waiters are constructed.
             group.store(Tagged::new(waiters.first(), 0), Ordering::Release);
             owned.waiters.push(waiters);
         }
-        let waiter = self.get(slot);
-        if waiter.edges.load(Ordering::Relaxed).is_null() {
-            let edges = Array::new(EDGES_MAX, || M::Word::new(0));
-            // Release pairs with the acquire in `Waiter::edge`: the words are constructed.
-            waiter.edges.store(Tagged::new(edges.first(), 0), Ordering::Release);
-            owned.edges.push(edges);
-        }
-        waiter
+        drop(owned);
+        self.end.fetch_max(u64::from(slot) + 1, Ordering::Relaxed);
+        self.get(slot)
     }
 
-    /// A request that was made.
+    /// Notes that the worker of `waiter`, which is the caller's own, holds the lock of the record at `address` as its
+    /// `at`-th.
     #[inline]
-    pub fn request(&self, id: RequestId) -> &Request<M> {
-        let (segment, at) = place_of(id.number());
-        // Acquire pairs with the release in `make_request`.
-        let first = self.get(id.slot()).segments[segment].load(Ordering::Acquire);
-        debug_assert!(!first.is_null(), "a request that was never made");
-        // SAFETY: segments live as long as `self`; this one has been made, with room for `at`.
-        unsafe { &*first.pointer().add(at) }
-    }
-
-    /// The request of this number of one's own, made if need be.
-    #[inline]
-    pub fn make_request(&self, id: RequestId) -> &Request<M> {
-        let (segment, _) = place_of(id.number());
-        let link = &self.get(id.slot()).segments[segment];
+    pub fn note_held(&self, waiter: &Waiter<M>, at: usize, address: u64) {
+        let (segment, place) = place_of(at);
+        let link = &waiter.held[segment];
         if link.load(Ordering::Relaxed).is_null() {
             self.make_segment(link, segment);
         }
-        self.request(id)
+        // Relaxed: whoever reads it has acquired the state of a waiter.
+        waiter.held_word(segment, place).store(address, Ordering::Relaxed);
+        waiter.held_count.store(at as u64 + 1, Ordering::Relaxed);
     }
 
     #[cold]
-    fn make_segment(&self, link: &M::Link<Request<M>>, segment: usize) {
-        let count = (SEGMENT_REQUESTS as usize) << segment;
-        let requests = Array::new(count, || Request {
-            next: M::Word::new(0),
-            prev: M::Word::new(0),
-            state: M::Word::new(0),
-            timestamp: M::Word::new(0),
-        });
-        // Release pairs with the acquire in `request`.
-        link.store(Tagged::new(requests.first(), 0), Ordering::Release);
-        self.owned.lock().segments.push(requests);
+    fn make_segment(&self, link: &M::Link<M::Word>, segment: usize) {
+        let locks = Array::new(SEGMENT_LOCKS << segment, || M::Word::new(0));
+        // Release pairs with the acquire in `held_word`.
+        link.store(Tagged::new(locks.first(), 0), Ordering::Release);
+        self.owned.lock().segments.push(locks);
     }
 }
 
-/// The segment of a number and its place in it.
-fn place_of(number: u32) -> (usize, usize) {
-    let above = number / SEGMENT_REQUESTS + 1;
-    let segment = above.ilog2();
-    debug_assert!((segment as usize) < SEGMENTS_MAX, "numbers have so many bits");
-    let first = ((1 << segment) - 1) * SEGMENT_REQUESTS;
-    (segment as usize, (number - first) as usize)
+/// The segment of a lock and its place in it.
+#[inline]
+fn place_of(at: usize) -> (usize, usize) {
+    let above = at / SEGMENT_LOCKS + 1;
+    let segment = above.ilog2() as usize;
+    debug_assert!(segment < SEGMENTS_MAX, "as many locks as fit in memory");
+    (segment, at - ((1 << segment) - 1) * SEGMENT_LOCKS)
 }
 
 impl<M: Machine> Waiter<M> {
     fn new() -> Self {
+        let zero = || M::Word::new(0);
         Self {
-            transaction: M::Word::new(0),
-            victim: M::Word::new(0),
-            work: M::Word::new(0),
-            thread: M::Word::new(0),
-            edge_count: M::Word::new(0),
-            edges: M::Link::new(Tagged::null()),
-            segments: core::array::from_fn(|_| M::Link::new(Tagged::null())),
+            transaction: zero(),
+            state: zero(),
+            record: zero(),
+            ahead: zero(),
+            holders: zero(),
+            held_count: zero(),
+            victim: zero(),
+            thread: zero(),
+            next: zero(),
+            prev: zero(),
+            timestamp: zero(),
+            held: core::array::from_fn(|_| M::Link::new(Tagged::null())),
         }
     }
 
-    /// One of the transactions that it waits for, as `edge` names them.
-    pub fn edge(&self, index: usize) -> &M::Word {
-        debug_assert!(index < EDGES_MAX);
-        // Acquire pairs with the release in `Waiters::make`: the words are constructed.
-        let edges = self.edges.load(Ordering::Acquire);
-        // SAFETY: made with the waiter, for this many, and alive as long as it.
-        unsafe { &*edges.pointer().add(index) }
+    #[inline]
+    fn held_word(&self, segment: usize, place: usize) -> &M::Word {
+        // Acquire pairs with the release in `make_segment`: the words are constructed.
+        let locks = self.held[segment].load(Ordering::Acquire);
+        debug_assert!(!locks.is_null(), "a lock that was noted");
+        // SAFETY: segments live as long as the waiters; this one has room for `place`.
+        unsafe { &*locks.pointer().add(place) }
+    }
+
+    /// Whether its transaction holds the lock of the record at `address`, if it stands still: it waits, or the caller runs
+    /// inside it.
+    pub fn holds(&self, address: u64) -> bool {
+        let count = self.held_count.load(Ordering::Relaxed) as usize;
+        (0..count).any(|at| {
+            let (segment, place) = place_of(at);
+            self.held_word(segment, place).load(Ordering::Relaxed) == address
+        })
+    }
+
+    /// What it claims while it waits; `None` while it does not.
+    pub fn claim(&self, slot: u32, state: u64, age: Option<u64>) -> Option<Claim> {
+        let mode = if state == WANTS_TO_READ { Mode::Shared } else { Mode::Owned };
+        waits(state).then_some(Claim { slot, mode, age })
     }
 }
 
@@ -203,18 +202,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_places_of_their_own() {
+    fn locks_have_places_of_their_own() {
         let mut expected = (0, 0);
-        for number in 0..10_000 {
-            assert_eq!(place_of(number), expected);
+        for at in 0..10_000 {
+            assert_eq!(place_of(at), expected);
             expected.1 += 1;
-            if expected.1 == (SEGMENT_REQUESTS as usize) << expected.0 {
+            if expected.1 == SEGMENT_LOCKS << expected.0 {
                 expected = (expected.0 + 1, 0);
             }
         }
-        let last = (1 << NUMBER_BITS) - 3;
-        assert!(place_of(last).0 < SEGMENTS_MAX);
-        let id = RequestId::new(65_535, 77);
-        assert_eq!((id.slot(), id.number()), (65_535, 77));
+        assert!(place_of((1 << LOCKS_BITS) - 1).0 < SEGMENTS_MAX);
     }
 }
