@@ -81,6 +81,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             true => point.epoch,
             false => self.scheme.seen_epoch(&self.gaps).min(point.epoch),
         };
+        debug_assert!(seen_epoch <= point.epoch, "it has seen nothing of later epochs");
         // Release: conflicting transactions may go on.
         self.scheme.release(&mut context!(self));
         M::leave_section();

@@ -1,8 +1,9 @@
 //! COPY to the client.
 
 use super::dialog::Dialog;
+use super::formats::check_result;
 use super::output::Output;
-use super::run::{Ran, check_result};
+use super::run::Ran;
 use crate::copy::Encoder;
 use crate::plans::Plan;
 use crate::wire::Writer;

@@ -1,7 +1,7 @@
 //! The extended protocol: statements are prepared, bound to parameters, described and executed by messages of their own.
 
 use super::dialog::{Committed, Dialog, Step};
-use super::portals::{Portal, Progress, Rows, no_cursor, no_portal};
+use super::portals::{OwnPlan, Portal, Progress, Rows, no_cursor, no_portal};
 use super::run::{Formats, Ran};
 use super::transaction::State;
 use super::waiting::After;
@@ -10,10 +10,6 @@ use crate::plans::Plan;
 use crate::wire::{Bind, Description, Target, Writer};
 use chiliad_sql::{Kind, OwnedDatum, SqlError, Type, codec};
 use std::sync::Arc;
-
-/// A plan as a session has it. Its handles are counted here and not in the plan, which sessions of all threads share: their
-/// cores would contend for the count.
-pub(super) type OwnPlan = Arc<Arc<Plan>>;
 
 /// A prepared statement; without a plan: of a text without a statement.
 #[derive(Clone)]

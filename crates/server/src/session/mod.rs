@@ -11,6 +11,7 @@ mod cursor;
 mod dialog;
 mod environment;
 mod extended;
+mod formats;
 mod input;
 mod login;
 mod names;

@@ -1,12 +1,16 @@
 //! Portals: statements with their parameters that clients bind, and the cursors that SQL declares. They are named in one
 //! namespace, so that each is executed, fetched from and closed by either kind of message.
 
-use super::extended::OwnPlan;
+use super::formats::{Formats, check_result};
 use super::names::Names;
-use super::run::{Formats, check_result};
 use crate::plans::Plan;
 use chiliad_sql::{Datum, Kind, OwnedDatum, RowSink, SqlError};
 use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A plan as a session has it. Its handles are counted here and not in the plan, which sessions of all threads share: their
+/// cores would contend for the count.
+pub(super) type OwnPlan = Arc<Arc<Plan>>;
 
 /// Portals of one session at most.
 const PORTALS_MAX: usize = 16_384;
