@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Bugs that simulated runs catch, and a seed at which they do.
-const SEEDS: [(&str, u64); 97] = [
+const SEEDS: [(&str, u64); 100] = [
     ("no-read-validation", 0),
     ("foreign-latch-ignored", 0),
     ("no-node-set", 0),
@@ -47,6 +47,9 @@ const SEEDS: [(&str, u64); 97] = [
     ("placed-unlocked", 1),
     ("collected-unlocked", 84),
     ("granted-twice", 7),
+    ("granted-beside-readers", 3),
+    ("hand-over-forgotten", 13),
+    ("queue-bit-lost", 13),
     ("younger-waits", 0),
     ("occ-reads-not-validated", 0),
     ("occ-reads-not-latched", 0),

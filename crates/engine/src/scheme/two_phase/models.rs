@@ -22,7 +22,7 @@ struct World {
 
 /// Workers, as many as `ages` has numbers for; by age or first come, first served.
 fn world(by_age: bool) -> Rc<World> {
-    let queues = Queues::new(by_age.then_some(0));
+    let queues = Queues::<Loom>::new(by_age.then_some(0));
     for slot in 0..3 {
         queues.waiters.make(slot).timestamp.store(age_of(slot), Ordering::Relaxed);
     }
@@ -120,7 +120,7 @@ fn writers(by_age: bool, plant: Option<&'static Fault>) {
             world.write(0);
             other.join().expect("no panic");
             assert_eq!(world.read(), [2, 2], "a write was lost");
-            assert!(world.is_free(), "nobody is left");
+            assert!(world.is_free(), "somebody is left");
         },
     );
 }
@@ -168,7 +168,7 @@ fn a_reader_sees_no_half(plant: Option<&'static Fault>) {
             world.unlock(claim);
             other.join().expect("no panic");
             assert_eq!(world.read(), [1, 1]);
-            assert!(world.is_free(), "nobody is left");
+            assert!(world.is_free(), "somebody is left");
         },
     );
 }
@@ -207,9 +207,45 @@ fn who_gives_up_leaves_nothing() {
                 world.unlock(claim);
             }
             other.join().expect("no panic");
-            assert!(world.is_free(), "nobody is left");
+            assert!(world.is_free(), "somebody is left");
         },
     );
+}
+
+/// Two readers, one of whom wants to write, gives up and reads no more.
+fn who_gives_up_writing_is_gone(plant: Option<&'static Fault>) {
+    let model = Model::new().preemptions(2);
+    let model = plant.into_iter().fold(model, Model::plant);
+    model.check(
+        || world(false),
+        |world| {
+            let peer = Rc::clone(&world);
+            let other = thread::spawn(move || {
+                let claim = peer.lock(1, Mode::Shared);
+                let wants = Claim { mode: Mode::Owned, ..claim };
+                let at_once = row_lock::try_upgrade::<Loom>(&peer.lock, wants).is_ok();
+                let waits = !at_once
+                    && peer.queues.upgrade(&peer.locked(), wants) == Answer::Waiting
+                    && peer.queues.cancel(&peer.locked(), 1);
+                peer.unlock(if waits { claim } else { wants });
+            });
+            let claim = world.lock(0, Mode::Shared);
+            world.unlock(claim);
+            other.join().expect("no panic");
+            assert!(world.is_free(), "somebody is left");
+        },
+    );
+}
+
+#[test]
+fn who_gives_up_writing_leaves_nothing() {
+    who_gives_up_writing_is_gone(None);
+}
+
+#[test]
+#[should_panic(expected = "somebody is left")]
+fn a_reader_counted_twice_is_caught() {
+    who_gives_up_writing_is_gone(Some(&faults::COUNT_KEPT));
 }
 
 /// A reader, a writer that waits for it, and a reader behind both.
@@ -233,7 +269,7 @@ fn three_are_served_in_turn() {
             writes.join().expect("no panic");
             reads.join().expect("no panic");
             assert_eq!(world.read(), [1, 1]);
-            assert!(world.is_free(), "nobody is left");
+            assert!(world.is_free(), "somebody is left");
         },
     );
 }

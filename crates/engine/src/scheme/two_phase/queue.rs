@@ -15,7 +15,7 @@
 use super::deadlock;
 use super::faults;
 use super::lists::{Latched, Lists};
-use super::row_lock::{self, Claim, QUEUED, UPGRADE};
+use super::row_lock::{self, Claim, QUEUED, READER, UPGRADE};
 use super::waiter::{GRANTED, IDLE, UPGRADES, WANTS_TO_READ, WANTS_TO_WRITE, Waiter, Waiters};
 use super::word::Mode;
 use chiliad_machine::{Cost, Machine, Ordering, Word};
@@ -157,14 +157,16 @@ impl<M: Machine> Queues<M> {
     pub fn cancel(&self, lock: &Locked<'_, M>, slot: u32) -> bool {
         let mut list = self.lists.latch(&self.waiters, lock.address);
         let own = list.waiter(slot);
-        if own.state.load(Ordering::Relaxed) == GRANTED {
+        let state = own.state.load(Ordering::Relaxed);
+        if state == GRANTED {
             return false;
         }
         own.state.store(IDLE, Ordering::Relaxed);
         let next = list.after(slot);
         list.remove(slot);
         self.show(&list, next, lock.word.load(Ordering::Relaxed));
-        self.serve(&mut list, lock, |found| found);
+        let kept = state == UPGRADES && M::fault(&faults::COUNT_KEPT);
+        self.serve(&mut list, lock, |found| if kept { found + READER } else { found });
         true
     }
 
@@ -192,12 +194,7 @@ impl<M: Machine> Queues<M> {
 
     /// Grants what can be granted of a lock that `change` happens to, and says in the word what is left. The caller holds the
     /// lock, or the word still says that it waits: the record stays until the word is changed.
-    fn serve(
-        &self,
-        list: &mut Latched<'_, M>,
-        lock: &Locked<'_, M>,
-        change: impl Fn(u64) -> u64,
-    ) {
+    fn serve(&self, list: &mut Latched<'_, M>, lock: &Locked<'_, M>, change: impl Fn(u64) -> u64) {
         let (granted, word) = loop {
             let found = lock.word.load(Ordering::Relaxed);
             let (granted, next) = self.plan(list, change(found));
@@ -244,8 +241,7 @@ impl<M: Machine> Queues<M> {
 fn exchange<M: Machine>(word: &M::Word, found: u64, next: u64) -> bool {
     // Acquire pairs with the releases in `row_lock::try_unlock` and here, on behalf of those who are granted the lock.
     // Release pairs with the acquires of the next owners, on behalf of those who leave it.
-    found == next
-        || word.compare_exchange(found, next, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    found == next || word.compare_exchange(found, next, Ordering::AcqRel, Ordering::Relaxed).is_ok()
 }
 
 /// Whether a waiter has what it waits for.

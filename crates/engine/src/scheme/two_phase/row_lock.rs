@@ -25,7 +25,7 @@ pub(super) const QUEUED: u64 = 1;
 const WRITER: u64 = 1 << 1;
 const TAKEN: u64 = 1 << 2;
 pub(super) const UPGRADE: u64 = 1 << 3;
-const READER: u64 = 1 << 4;
+pub(super) const READER: u64 = 1 << 4;
 /// As many as there are workers.
 const READERS_BITS: u32 = 17;
 const READERS: u64 = ((1 << READERS_BITS) - 1) * READER;
