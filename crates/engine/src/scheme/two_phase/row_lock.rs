@@ -83,7 +83,8 @@ impl Claim {
             Some(_) if own == others => own.wrapping_sub(1) & WHO_MASK,
             Some(_) => others,
         };
-        Some(who << WHO_SHIFT | (found & !(WHO_MASK << WHO_SHIFT)) + READER)
+        let counted = found + READER;
+        Some(who << WHO_SHIFT | counted & !(WHO_MASK << WHO_SHIFT))
     }
 
     /// As [`Claim::beside`], where a planted bug grants a writer a lock that others read.
