@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Bugs that simulated runs catch, and a seed at which they do.
-const SEEDS: [(&str, u64); 101] = [
+const SEEDS: [(&str, u64); 104] = [
     ("no-read-validation", 0),
     ("foreign-latch-ignored", 0),
     ("no-node-set", 1),
@@ -51,6 +51,9 @@ const SEEDS: [(&str, u64); 101] = [
     ("placed-unlocked", 1),
     ("collected-unlocked", 980),
     ("granted-twice", 18),
+    ("granted-beside-readers", 3),
+    ("hand-over-forgotten", 13),
+    ("queue-bit-lost", 13),
     ("younger-waits", 0),
     ("occ-reads-not-validated", 1),
     ("occ-reads-not-latched", 0),

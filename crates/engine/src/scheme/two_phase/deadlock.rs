@@ -10,7 +10,6 @@
 //! none any more costs a transaction that would have got through. Of a circle the transaction that holds the fewest locks
 //! gives up.
 
-use super::queue;
 use super::row_lock;
 use super::waiter::{self, Waiter, Waiters};
 use chiliad_machine::{Cost, Machine, Ordering, Word, WorkerId};
@@ -95,6 +94,7 @@ pub(super) fn show<M: Machine>(
 ) {
     match before {
         Some(slot) => {
+            debug_assert!(!core::ptr::eq(waiter, waiters.get(slot)), "it does not wait for itself");
             let node = Node::of(slot, waiters.get(slot));
             waiter.ahead.store(node.to_word(), Ordering::Relaxed);
         }
@@ -137,7 +137,7 @@ impl Search {
         self.seen.clear();
         self.follow(waiters, me);
         while let Some(&(_, first)) = self.path.last() {
-            if queue::is_granted(own) {
+            if waiter::is_granted(own) {
                 return Look::Clear;
             }
             let next = if self.edges.len() > first { self.edges.pop() } else { None };
@@ -156,6 +156,10 @@ impl Search {
 
     fn follow<M: Machine>(&mut self, waiters: &Waiters<M>, node: Node) {
         M::work(Cost::Queue, 1);
+        debug_assert!(
+            self.path.iter().all(|&(known, _)| known != node),
+            "a path does not cross itself"
+        );
         self.path.push((node, self.edges.len()));
         node.edges(waiters, &mut self.edges);
     }

@@ -4,7 +4,7 @@
 //! which they will be served. It is short: a worker stands in one list at most, and there are many lists. Nobody who
 //! meets nobody ever looks at one.
 
-use super::waiter::{GRANTED, Waiter, Waiters};
+use super::waiter::{GRANTED, Waiter, Waiters, waits};
 use chiliad_machine::{Array, Cost, Machine, Ordering, Spin, Word, WorkerId};
 
 /// Lists of a database, and those of one whose runs are to make records meet in them.
@@ -141,6 +141,10 @@ impl<'a, M: Machine> Latched<'a, M> {
     /// Takes `slot` out of the list.
     pub fn remove(&mut self, slot: u32) {
         let waiter = self.waiter(slot);
+        debug_assert!(
+            waiter.record.load(Ordering::Relaxed) == self.record,
+            "a waiter for the record"
+        );
         let next = waiter.next.load(Ordering::Relaxed);
         let prev = waiter.prev.load(Ordering::Relaxed);
         match slot_of(prev) {
@@ -156,9 +160,10 @@ impl<'a, M: Machine> Latched<'a, M> {
     /// Shows a waiter that it has been granted what it waits for, and wakes its thread once the list is unlatched.
     pub fn grant(&mut self, slot: u32) {
         let waiter = self.waiter(slot);
+        debug_assert!(waits(waiter.state.load(Ordering::Relaxed)), "it is granted once");
         // Before: afterwards it may wait for something else, on another thread.
         let thread = waiter.thread.load(Ordering::Relaxed) as u32;
-        // Release pairs with the acquire in `queue::is_granted`: what the last owner has written is there.
+        // Release pairs with the acquire in `waiter::is_granted`: what the last owner has written is there.
         waiter.state.store(GRANTED, Ordering::Release);
         match self.woken.threads.get_mut(self.woken.count) {
             Some(place) => {

@@ -159,9 +159,6 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
                 return Step::Abort(Ended::Outer.into());
             }
             Answer::Denied => {
-                if upgrades && M::fault(&faults::COUNT_KEPT) {
-                    self.held.forget(record);
-                }
                 let reason = if POLICY == WAIT_DIE { Reason::Younger } else { Reason::LockDenied };
                 return Step::Abort(Abort::over(reason, record));
             }

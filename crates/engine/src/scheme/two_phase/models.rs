@@ -2,9 +2,9 @@
 //! the memory model allows.
 
 use super::faults;
-use super::queue::{self, Answer, Locked, Queues};
+use super::queue::{Answer, Locked, Queues};
 use super::row_lock::{self, Claim};
-use super::waiter::IDLE;
+use super::waiter::{self, IDLE};
 use super::word::Mode;
 use chiliad_loom::{Loom, LoomWord, Model, thread};
 use chiliad_machine::{Fault, Machine, Ordering, Word};
@@ -22,7 +22,7 @@ struct World {
 
 /// Workers, as many as `ages` has numbers for; by age or first come, first served.
 fn world(by_age: bool) -> Rc<World> {
-    let queues = Queues::new(by_age.then_some(0));
+    let queues = Queues::<Loom>::new(by_age.then_some(0));
     for slot in 0..3 {
         queues.waiters.make(slot).timestamp.store(age_of(slot), Ordering::Relaxed);
     }
@@ -72,12 +72,12 @@ impl World {
     }
 
     fn await_grant(&self, slot: u32, answer: Answer) -> bool {
-        let waiter = self.queues.waiters.get(slot);
+        let own = self.queues.waiters.get(slot);
         if answer == Answer::Waiting {
-            while !queue::is_granted(waiter) {
+            while !waiter::is_granted(own) {
                 Loom::yield_now();
             }
-            waiter.state.store(IDLE, Ordering::Relaxed);
+            own.state.store(IDLE, Ordering::Relaxed);
         }
         answer != Answer::Denied
     }
@@ -120,7 +120,7 @@ fn writers(by_age: bool, plant: Option<&'static Fault>) {
             world.write(0);
             other.join().expect("no panic");
             assert_eq!(world.read(), [2, 2], "a write was lost");
-            assert!(world.is_free(), "nobody is left");
+            assert!(world.is_free(), "somebody is left");
         },
     );
 }
@@ -148,19 +148,18 @@ fn a_lost_queue_bit_is_caught() {
     writers(false, Some(&faults::QUEUE_BIT_LOST));
 }
 
-/// Two readers, one of whom becomes a writer, and looks for what the other may not see.
-fn a_reader_sees_no_half(plant: Option<&'static Fault>) {
-    let model = Model::new().preemptions(2);
-    let model = plant.into_iter().fold(model, Model::plant);
-    model.check(
+/// A reader beside a transaction that reads first and then writes, and may forget to ask.
+fn a_reader_sees_no_half(asks: bool) {
+    Model::new().preemptions(2).check(
         || world(false),
-        |world| {
+        move |world| {
             let peer = Rc::clone(&world);
             let other = thread::spawn(move || {
                 let claim = peer.lock(1, Mode::Shared);
-                assert!(peer.upgrade(1), "it waits");
+                let mode = if asks { Mode::Owned } else { Mode::Shared };
+                assert!(!asks || peer.upgrade(1), "it waits");
                 peer.add();
-                peer.unlock(Claim { mode: Mode::Owned, ..claim });
+                peer.unlock(Claim { mode, ..claim });
             });
             let claim = world.lock(0, Mode::Shared);
             let [first, second] = world.read();
@@ -168,20 +167,20 @@ fn a_reader_sees_no_half(plant: Option<&'static Fault>) {
             world.unlock(claim);
             other.join().expect("no panic");
             assert_eq!(world.read(), [1, 1]);
-            assert!(world.is_free(), "nobody is left");
+            assert!(world.is_free(), "somebody is left");
         },
     );
 }
 
 #[test]
 fn a_reader_becomes_the_writer_alone() {
-    a_reader_sees_no_half(None);
+    a_reader_sees_no_half(true);
 }
 
 #[test]
 #[should_panic(expected = "half a write was read")]
 fn a_writer_beside_readers_is_caught() {
-    a_reader_sees_no_half(Some(&faults::GRANTED_TWICE));
+    a_reader_sees_no_half(false);
 }
 
 /// A writer waits for a reader and gives up, while another reader comes.
@@ -207,9 +206,45 @@ fn who_gives_up_leaves_nothing() {
                 world.unlock(claim);
             }
             other.join().expect("no panic");
-            assert!(world.is_free(), "nobody is left");
+            assert!(world.is_free(), "somebody is left");
         },
     );
+}
+
+/// Two readers, one of whom wants to write, gives up and reads no more.
+fn who_gives_up_writing_is_gone(plant: Option<&'static Fault>) {
+    let model = Model::new().preemptions(2);
+    let model = plant.into_iter().fold(model, Model::plant);
+    model.check(
+        || world(false),
+        |world| {
+            let peer = Rc::clone(&world);
+            let other = thread::spawn(move || {
+                let claim = peer.lock(1, Mode::Shared);
+                let wants = Claim { mode: Mode::Owned, ..claim };
+                let at_once = row_lock::try_upgrade::<Loom>(&peer.lock, wants).is_ok();
+                let waits = !at_once
+                    && peer.queues.upgrade(&peer.locked(), wants) == Answer::Waiting
+                    && peer.queues.cancel(&peer.locked(), 1);
+                peer.unlock(if waits { claim } else { wants });
+            });
+            let claim = world.lock(0, Mode::Shared);
+            world.unlock(claim);
+            other.join().expect("no panic");
+            assert!(world.is_free(), "somebody is left");
+        },
+    );
+}
+
+#[test]
+fn who_gives_up_writing_leaves_nothing() {
+    who_gives_up_writing_is_gone(None);
+}
+
+#[test]
+#[should_panic(expected = "somebody is left")]
+fn a_reader_counted_twice_is_caught() {
+    who_gives_up_writing_is_gone(Some(&faults::COUNT_KEPT));
 }
 
 /// A reader, a writer that waits for it, and a reader behind both.
@@ -233,7 +268,7 @@ fn three_are_served_in_turn() {
             writes.join().expect("no panic");
             reads.join().expect("no panic");
             assert_eq!(world.read(), [1, 1]);
-            assert!(world.is_free(), "nobody is left");
+            assert!(world.is_free(), "somebody is left");
         },
     );
 }

@@ -15,8 +15,10 @@
 use super::deadlock;
 use super::faults;
 use super::lists::{Latched, Lists};
-use super::row_lock::{self, Claim, QUEUED, UPGRADE};
-use super::waiter::{GRANTED, IDLE, UPGRADES, WANTS_TO_READ, WANTS_TO_WRITE, Waiter, Waiters};
+use super::row_lock::{self, Claim, QUEUED, READER, UPGRADE};
+use super::waiter::{
+    self, GRANTED, IDLE, UPGRADES, WANTS_TO_READ, WANTS_TO_WRITE, Waiter, Waiters,
+};
 use super::word::Mode;
 use chiliad_machine::{Cost, Machine, Ordering, Word};
 
@@ -25,7 +27,7 @@ use chiliad_machine::{Cost, Machine, Ordering, Word};
 pub(super) enum Answer {
     /// It is granted.
     Granted,
-    /// It stands in the list, and [`is_granted`] will tell.
+    /// It stands in the list, and [`waiter::is_granted`] will tell.
     Waiting,
     /// It is not in the list.
     Denied,
@@ -68,6 +70,7 @@ impl<M: Machine> Queues<M> {
         M::work(Cost::Queue, 1);
         let mut list = self.lists.latch(&self.waiters, lock.address);
         let own = list.waiter(claim.slot);
+        debug_assert!(claim.age.is_some() == self.age_shift.is_some(), "one policy for all");
         let ahead = match self.age_shift {
             None => list.last(),
             Some(_) => self.younger(&list, own),
@@ -97,6 +100,7 @@ impl<M: Machine> Queues<M> {
     #[cold]
     pub fn upgrade(&self, lock: &Locked<'_, M>, claim: Claim) -> Answer {
         M::work(Cost::Queue, 1);
+        debug_assert!(claim.mode == Mode::Owned, "it wants to write");
         let mut list = self.lists.latch(&self.waiters, lock.address);
         loop {
             let found = lock.word.load(Ordering::Relaxed);
@@ -137,6 +141,8 @@ impl<M: Machine> Queues<M> {
         word: u64,
     ) {
         let own = list.waiter(slot);
+        debug_assert!(waiter::waits(wanted), "who joins waits");
+        debug_assert!(ahead != Some(slot), "a waiter does not follow itself");
         if !M::fault(&faults::BELL_OF_BEGIN) {
             // Whom a grant wakes, and a search that chooses this transaction as its victim: the caller, which need not be the
             // thread that began the transaction.
@@ -157,14 +163,16 @@ impl<M: Machine> Queues<M> {
     pub fn cancel(&self, lock: &Locked<'_, M>, slot: u32) -> bool {
         let mut list = self.lists.latch(&self.waiters, lock.address);
         let own = list.waiter(slot);
-        if own.state.load(Ordering::Relaxed) == GRANTED {
+        let state = own.state.load(Ordering::Relaxed);
+        if state == GRANTED {
             return false;
         }
         own.state.store(IDLE, Ordering::Relaxed);
         let next = list.after(slot);
         list.remove(slot);
         self.show(&list, next, lock.word.load(Ordering::Relaxed));
-        self.serve(&mut list, lock, |found| found);
+        let kept = state == UPGRADES && M::fault(&faults::COUNT_KEPT);
+        self.serve(&mut list, lock, |found| if kept { found + READER } else { found });
         true
     }
 
@@ -192,12 +200,7 @@ impl<M: Machine> Queues<M> {
 
     /// Grants what can be granted of a lock that `change` happens to, and says in the word what is left. The caller holds the
     /// lock, or the word still says that it waits: the record stays until the word is changed.
-    fn serve(
-        &self,
-        list: &mut Latched<'_, M>,
-        lock: &Locked<'_, M>,
-        change: impl Fn(u64) -> u64,
-    ) {
+    fn serve(&self, list: &mut Latched<'_, M>, lock: &Locked<'_, M>, change: impl Fn(u64) -> u64) {
         let (granted, word) = loop {
             let found = lock.word.load(Ordering::Relaxed);
             let (granted, next) = self.plan(list, change(found));
@@ -244,13 +247,5 @@ impl<M: Machine> Queues<M> {
 fn exchange<M: Machine>(word: &M::Word, found: u64, next: u64) -> bool {
     // Acquire pairs with the releases in `row_lock::try_unlock` and here, on behalf of those who are granted the lock.
     // Release pairs with the acquires of the next owners, on behalf of those who leave it.
-    found == next
-        || word.compare_exchange(found, next, Ordering::AcqRel, Ordering::Relaxed).is_ok()
-}
-
-/// Whether a waiter has what it waits for.
-#[inline]
-pub(super) fn is_granted<M: Machine>(waiter: &Waiter<M>) -> bool {
-    // Acquire pairs with the release in `Latched::grant`.
-    waiter.state.load(Ordering::Acquire) == GRANTED
+    found == next || word.compare_exchange(found, next, Ordering::AcqRel, Ordering::Relaxed).is_ok()
 }

@@ -25,7 +25,7 @@ pub(super) const QUEUED: u64 = 1;
 const WRITER: u64 = 1 << 1;
 const TAKEN: u64 = 1 << 2;
 pub(super) const UPGRADE: u64 = 1 << 3;
-const READER: u64 = 1 << 4;
+pub(super) const READER: u64 = 1 << 4;
 /// As many as there are workers.
 const READERS_BITS: u32 = 17;
 const READERS: u64 = ((1 << READERS_BITS) - 1) * READER;
@@ -56,6 +56,8 @@ pub(super) fn is_older(one: u64, other: u64) -> bool {
 impl Claim {
     /// The word of a lock that this claim alone holds.
     pub fn alone(self) -> u64 {
+        debug_assert!((self.slot as usize) < chiliad_storage::WORKERS_MAX, "a slot that there is");
+        debug_assert!(self.age.is_none_or(|age| age <= WHO_MASK), "ages have so many bits");
         let who = match (self.mode, self.age) {
             (_, Some(age)) => age & WHO_MASK,
             (Mode::Owned, None) => u64::from(self.slot),
@@ -81,7 +83,8 @@ impl Claim {
             Some(_) if own == others => own.wrapping_sub(1) & WHO_MASK,
             Some(_) => others,
         };
-        Some(who << WHO_SHIFT | (found & !(WHO_MASK << WHO_SHIFT)) + READER)
+        let counted = found + READER;
+        Some(who << WHO_SHIFT | counted & !(WHO_MASK << WHO_SHIFT))
     }
 
     /// As [`Claim::beside`], where a planted bug grants a writer a lock that others read.
@@ -98,6 +101,7 @@ impl Claim {
 
     /// The same, of one that holds the lock itself, with others.
     pub fn is_the_oldest_of(self, found: u64) -> bool {
+        debug_assert!(is_held(found), "it holds the lock itself");
         self.age.is_some_and(|age| age == found >> WHO_SHIFT)
     }
 }
@@ -123,6 +127,7 @@ pub(super) fn may_hold(word: u64, slot: u32) -> bool {
 
 /// The slots of workers below `end` that may be among these holders.
 pub(super) fn holders(word: u64, end: u32) -> impl Iterator<Item = u32> {
+    debug_assert!(end as usize <= chiliad_storage::WORKERS_MAX, "slots that there are");
     let writer = word & WRITER != 0;
     let slot = (word >> WHO_SHIFT) as u32;
     let (first, step) = if writer { (slot, end.max(1)) } else { (0, 1) };
@@ -191,10 +196,12 @@ pub(super) fn try_unlock<M: Machine>(word: &M::Word, claim: Claim) -> bool {
     loop {
         let found = word.load(Ordering::Relaxed);
         let left = without(found, claim.mode);
+        debug_assert!(readers(left) <= readers(found), "one reader less, if any");
         let last = readers(left) == 0 || readers(left) == 1 && left & UPGRADE != 0;
         if left & QUEUED != 0 && last {
             return false;
         }
+        // Release pairs with the acquires of the next owners, as above.
         if word.compare_exchange(found, left, Ordering::Release, Ordering::Relaxed).is_ok() {
             return true;
         }
@@ -230,6 +237,7 @@ pub(super) fn try_take<W: Word>(word: &W) -> bool {
 
 /// Ends a [`try_take`].
 pub(super) fn give_back<W: Word>(word: &W) {
+    debug_assert!(word.load(Ordering::Relaxed) == TAKEN, "nobody takes or awaits it meanwhile");
     // Release pairs with the acquire in `try_lock`.
     word.store(0, Ordering::Release);
 }

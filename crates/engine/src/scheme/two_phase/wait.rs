@@ -1,7 +1,7 @@
 //! The policies under which a transaction waits for a lock, and the waiting itself.
 
 use super::deadlock::{self, Look};
-use super::queue::{self, Answer, Locked};
+use super::queue::{Answer, Locked};
 use super::row_lock::{self, Claim};
 use super::waiter::{self, Waiter};
 use super::word::Mode;
@@ -168,7 +168,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         let mut apart = shared.deadlock_check;
         let mut next_look = begun.saturating_add(apart);
         let end = begun.saturating_add(shared.wait_timeout);
-        while !queue::is_granted(waiter) {
+        while !waiter::is_granted(waiter) {
             // Acquire pairs with the release in `Search::sacrifice`.
             let victim = waiter.victim.load(Ordering::Acquire);
             if victim != 0 && victim == waiter.transaction.load(Ordering::Relaxed) {
@@ -209,7 +209,7 @@ fn sleep<M: Machine>(
 
 fn wait_until_granted<M: Machine>(limits: &Limits<M>, waiter: &Waiter<M>) -> Result<(), Ended> {
     let (mut wait, mut looks) = (limits.wait(), 0);
-    while !queue::is_granted(waiter) {
+    while !waiter::is_granted(waiter) {
         sleep(&mut wait, &mut looks, None)?;
     }
     Ok(())

@@ -21,6 +21,13 @@ pub(super) fn waits(state: u64) -> bool {
     (WANTS_TO_READ..=UPGRADES).contains(&state)
 }
 
+/// Whether a waiter has what it waits for.
+#[inline]
+pub(super) fn is_granted<M: Machine>(waiter: &Waiter<M>) -> bool {
+    // Acquire pairs with the release in `Latched::grant`.
+    waiter.state.load(Ordering::Acquire) == GRANTED
+}
+
 /// One worker's state in lock queues. What a search for deadlocks reads of those who do not wait is on the first line.
 #[repr(C, align(64))]
 pub(super) struct Waiter<M: Machine> {
@@ -124,6 +131,8 @@ impl<M: Machine> Waiters<M> {
     /// `at`-th.
     #[inline]
     pub fn note_held(&self, waiter: &Waiter<M>, at: usize, address: u64) {
+        debug_assert!(address != 0, "a record has an address");
+        debug_assert!(at >> LOCKS_BITS == 0, "as many locks as fit in memory");
         let (segment, place) = place_of(at);
         let link = &waiter.held[segment];
         if link.load(Ordering::Relaxed).is_null() {
@@ -173,6 +182,7 @@ impl<M: Machine> Waiter<M> {
 
     #[inline]
     fn held_word(&self, segment: usize, place: usize) -> &M::Word {
+        debug_assert!(place < SEGMENT_LOCKS << segment, "a place of the segment");
         // Acquire pairs with the release in `make_segment`: the words are constructed.
         let locks = self.held[segment].load(Ordering::Acquire);
         debug_assert!(!locks.is_null(), "a lock that was noted");
