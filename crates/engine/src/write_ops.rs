@@ -145,6 +145,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         // Even a failed insertion may have split leaves.
         let changes = core::mem::take(&mut self.changes);
         let step = self.scheme.after_insert(&mut context!(self), placed, &changes);
+        if S::NEEDS.watches_gaps && placed.is_some() {
+            self.gaps.settle(id, key, &changes);
+        }
         self.changes = changes;
         if placed.is_some() {
             // Whatever the scheme has said: what is in the index is in the write set.

@@ -13,7 +13,7 @@
 mod faults;
 mod renew;
 
-use faults::COUNTS_NOT_COMPARED;
+use faults::{ANOTHER_ABSENCE, COUNTS_NOT_COMPARED};
 pub(crate) use faults::{FAULTS, REST_OF_RANGE_FORGOTTEN};
 
 use crate::tables::table::Entry as TableEntry;
@@ -67,6 +67,8 @@ enum Extent {
         least: u64,
     },
     Keys(Keys),
+    /// One key, which was not there until the transaction inserted it.
+    Own,
 }
 
 /// A part of a table's key space that lay in one leaf when it was looked at.
@@ -210,6 +212,24 @@ impl<M: Machine> Gaps<M> {
         // Relaxed: whoever saw a leaf without a row saw the word that was raised before, by way of the leaf's own version.
         let word = |node: &Node<M>| node.seen.guard().header.word.load(Ordering::Relaxed);
         self.nodes.iter().map(word).max().unwrap_or(0)
+    }
+
+    /// The transaction has put a record of its own under `key`, with these changes: a miss of the key before holds from now
+    /// on, whatever happens beside it, unless another record has come and gone there in between.
+    pub(crate) fn settle(&mut self, table: TableId, key: &[u8], changes: &[Change<M>]) {
+        let leaf = |change: &Change<M>| match change {
+            Change::Counted { after, .. } => *after,
+            Change::Handed { to, .. } => *to,
+        };
+        let now = changes.iter().map(|change| least(leaf(change))).max().unwrap_or(u64::MAX);
+        for piece in self.pieces.iter_mut().filter(|piece| piece.table == table) {
+            if let Extent::Key { key: missed, least } = piece.extent
+                && self.keys[missed.range()] == *key
+                && (now <= least || M::fault(&ANOTHER_ABSENCE))
+            {
+                piece.extent = Extent::Own;
+            }
+        }
     }
 
     /// Takes note of leaf changes that the transaction made itself: what had been seen before counts

@@ -64,8 +64,7 @@ impl<M: Machine> Gaps<M> {
                     scratch.fresh.push(Node { seen, piece: number });
                     super::least(seen) <= *least || M::fault(&ANOTHER_ABSENCE)
                 }
-                // Nobody else inserts the key while the transaction's own record is there.
-                Found::Record(record) => is_own(record, writes),
+                Found::Record(_) => false,
             },
             (Extent::Keys(keys), Index::Ordered(index)) => {
                 let (from, to) = (self.bound(&keys.from), self.bound(&keys.to));
@@ -77,6 +76,8 @@ impl<M: Machine> Gaps<M> {
                 let met = &self.met[keys.met.range()];
                 are_met(number, index, met, heap, writes, scratch)
             }
+            // Nobody else inserts the key while the transaction's own record is there.
+            (Extent::Own, _) => true,
             (Extent::Keys(_), Index::Hash(_)) => unreachable!("only ordered indexes are scanned"),
         };
         same || M::fault(&RANGE_NOT_LOOKED_AT_AGAIN)

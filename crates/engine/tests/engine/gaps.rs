@@ -197,3 +197,24 @@ fn removals_beside_a_range_refuse_nobody() {
         assert_eq!(gone, Ok(()), "{scheme}");
     }
 }
+
+/// A key that was missed, came, went and left the index is not the absence that was read, though the transaction inserts
+/// it itself.
+#[test]
+fn a_key_that_came_and_went_is_another_absence() {
+    for scheme in SCHEMES {
+        for (comes, expected) in [(51u64, PHANTOM), (53, Ok(()))] {
+            let world = World::new(scheme, TableSpec::ordered);
+            let mut reader = world.db.worker().expect("a slot");
+            let mut tx = reader.begin(&Intent::update()).expect("begins");
+            assert_eq!(tx.get(world.rows, &51u64.to_be_bytes()).expect("reads"), None);
+            world.change(&[comes], &[]);
+            if comes == 51 {
+                world.change(&[], &[comes]);
+            }
+            let inserted = tx.insert(world.rows, &51u64.to_be_bytes(), b"own");
+            let ended = inserted.and_then(|()| tx.commit()).map(|_| ());
+            assert_eq!(ended.is_err(), comes == 51, "{scheme} {comes} {ended:?}");
+        }
+    }
+}
