@@ -9,7 +9,7 @@
 //! states its own in time.
 
 use crate::cancel::Cancel;
-use chiliad_machine::{Fault, Machine, Rig, Ticks};
+use chiliad_machine::{Machine, Ticks};
 
 /// The policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -82,8 +82,8 @@ impl Backoff {
             Self::Random => RANDOM_PAUSES,
             Self::Exponential => {
                 // A schedule that is drawn keeps nobody in step with others.
-                let stays_short = M::explores() || M::fault(&WAITS_STAY_SHORT);
-                let beyond = if stays_short { 0 } else { retries.saturating_sub(PATIENT_RETRIES) };
+                let beyond =
+                    if M::explores() { 0 } else { retries.saturating_sub(PATIENT_RETRIES) };
                 doubled(FIRST_PAUSES, LONGEST_PAUSES, retries) << beyond.min(DOUBLINGS_MAX)
             }
             Self::Timed { first, most } => doubled(first, most, retries),
@@ -144,16 +144,6 @@ impl<M: Machine> WaitLimit<'_, M> {
         }
     }
 }
-
-pub(crate) static WAITS_STAY_SHORT: Fault = Fault {
-    name: "waits-stay-short",
-    step: "a client that is refused again and again waits longer and longer",
-    rig: Rig::Soak,
-    schemes: &["dl-detect"],
-    workload: "scan",
-    expected: &["starved"],
-    seeds: 200,
-};
 
 #[cfg(test)]
 mod tests {

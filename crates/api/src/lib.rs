@@ -81,4 +81,4 @@ pub use transaction::{Visit, VisitIndex};
 pub use undo::{Savepoint, UndoLog};
 
 /// The planted bugs of clients.
-pub static FAULTS: &[&Fault] = &[&backoff::WAITS_STAY_SHORT, &undo::UNDO_FORGOTTEN];
+pub static FAULTS: &[&Fault] = &[&undo::UNDO_FORGOTTEN];
