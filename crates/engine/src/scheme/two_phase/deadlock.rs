@@ -5,10 +5,10 @@
 //! holders. Readers are counted and not listed, so a search asks those who may be among them whether they are: all that
 //! wait, since a transaction that runs is in no circle.
 //!
-//! What is read may be out of date. A circle is there once the last of its transactions waits, and that one's first look
-//! finds it, unless who stands before whom has changed meanwhile; later looks come further and further apart. A circle that is
-//! none any more costs a transaction that would have got through. Of a circle the transaction that holds the fewest locks
-//! gives up.
+//! A search may read what is out of date. A deadlock exists once the last of its transactions waits, and the first search of
+//! that one finds it, unless waiters before others have left meanwhile; further searches follow at growing intervals. A search
+//! that sees a deadlock which has ended already aborts a transaction for nothing. Of the transactions in a deadlock the one that
+//! holds the fewest locks aborts.
 
 use super::row_lock;
 use super::waiter::{self, Waiter, Waiters};

@@ -1,4 +1,4 @@
-//! Who waits for which lock: lists of waiters, found by the record's address, each with a latch of its own.
+//! Lists of the workers that wait for locks, found by the record's address. Each list has a latch of its own.
 //!
 //! A list is there for all records whose addresses lead to it; those who wait for one record stand in it in the order in
 //! which they will be served. It is short: a worker stands in one list at most, and there are many lists. Nobody who

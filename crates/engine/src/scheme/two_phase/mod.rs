@@ -64,7 +64,6 @@ use chiliad_storage::{Change, RecordRef, Seen};
 use deadlock::Search;
 use held::{Held, Lock};
 use queue::{Answer, Locked};
-use row_lock::Claim;
 use wait::Pending;
 use word::Mode;
 
@@ -216,9 +215,8 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         if POLICY == NO_WAIT {
             return word::unlock(word, mode);
         }
-        let queues = cx.shared.queues();
-        let claim = Claim { slot: cx.heap.slot_number(), mode, age: queues.age(timestamp) };
-        queues.unlock(&Locked { word, address: lock.record.address() }, claim);
+        let claim = Self::claim(cx, timestamp, mode);
+        cx.shared.queues().unlock(&Locked { word, address: lock.record.address() }, claim);
     }
 
     #[inline]

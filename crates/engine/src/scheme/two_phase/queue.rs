@@ -105,7 +105,7 @@ impl<M: Machine> Queues<M> {
         loop {
             let found = lock.word.load(Ordering::Relaxed);
             if row_lock::readers(found) == 1 {
-                if exchange::<M>(lock.word, found, row_lock::upgraded(found, claim)) {
+                if exchange::<M>(lock.word, found, claim.alone_in(found)) {
                     return Answer::Granted;
                 }
                 continue;
@@ -228,7 +228,7 @@ impl<M: Machine> Queues<M> {
             let upgrades = list.waiter(slot).state.load(Ordering::Relaxed) == UPGRADES;
             let alone = row_lock::readers(word) == 1 || M::fault(&faults::GRANTED_TWICE);
             let next = match upgrades {
-                true if alone => Some(row_lock::upgraded(word, claim)),
+                true if alone => Some(claim.alone_in(word)),
                 true => None,
                 false => claim.beside(word).or_else(|| claim.beside_readers::<M>(word)),
             };

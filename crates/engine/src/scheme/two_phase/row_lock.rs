@@ -35,7 +35,7 @@ pub(super) const WHO_BITS: u32 = u64::BITS - WHO_SHIFT;
 const WHO_MASK: u64 = (1 << WHO_BITS) - 1;
 const _: () = assert!(chiliad_storage::WORKERS_MAX < 1 << READERS_BITS, "all may read");
 
-/// What a transaction brings to a lock.
+/// A transaction's request for a lock.
 #[derive(Clone, Copy)]
 pub(super) struct Claim {
     /// The slot of its worker.
@@ -67,10 +67,15 @@ impl Claim {
         who << WHO_SHIFT | held
     }
 
+    /// The same, where others may wait as `found` says.
+    pub fn alone_in(self, found: u64) -> u64 {
+        found & QUEUED | self.alone()
+    }
+
     /// The word of a lock that this claim holds beside those of `found`; `None`: one of these is in its way.
     pub fn beside(self, found: u64) -> Option<u64> {
         if !is_held(found) {
-            return Some(found & QUEUED | self.alone());
+            return Some(self.alone_in(found));
         }
         if self.mode == Mode::Owned || found & WRITER != 0 {
             return None;
@@ -90,8 +95,7 @@ impl Claim {
     /// As [`Claim::beside`], where a planted bug grants a writer a lock that others read.
     pub fn beside_readers<M: Machine>(self, found: u64) -> Option<u64> {
         let overlooks = self.mode == Mode::Owned && found & WRITER == 0;
-        (overlooks && M::fault(&faults::GRANTED_BESIDE_READERS))
-            .then(|| found & QUEUED | self.alone())
+        (overlooks && M::fault(&faults::GRANTED_BESIDE_READERS)).then(|| self.alone_in(found))
     }
 
     /// Whether this claim is older than all that hold the lock.
@@ -170,7 +174,7 @@ pub(super) fn try_upgrade<M: Machine>(word: &M::Word, claim: Claim) -> Result<()
     debug_assert!(claim.mode == Mode::Owned, "it wants to write");
     let mut found = word.load(Ordering::Relaxed);
     while readers(found) == 1 {
-        let locked = upgraded(found, claim);
+        let locked = claim.alone_in(found);
         // Acquire pairs with the other readers' releases in `try_unlock`: they have read.
         match word.compare_exchange(found, locked, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => return Ok(()),
@@ -178,11 +182,6 @@ pub(super) fn try_upgrade<M: Machine>(word: &M::Word, claim: Claim) -> Result<()
         }
     }
     Err(found)
-}
-
-/// The word of a lock whose only reader's claim has become the writer's.
-pub(super) fn upgraded(found: u64, claim: Claim) -> u64 {
-    found & QUEUED | claim.alone()
 }
 
 /// Gives the lock back, unless the caller has to hand it to one who waits: `false`, and it still holds it.

@@ -29,6 +29,12 @@ pub(super) struct Pending<M: Machine> {
 }
 
 impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
+    /// The claim of the worker's transaction, which has this timestamp.
+    #[inline]
+    pub(super) fn claim(cx: &Context<'_, M, Self>, timestamp: u64, mode: Mode) -> Claim {
+        Claim { slot: cx.heap.slot_number(), mode, age: cx.shared.queues().age(timestamp) }
+    }
+
     /// Asks for a lock, or for the right to write under one that is held for reading.
     pub(super) fn ask(
         &mut self,
@@ -39,8 +45,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
     ) -> Answer {
         debug_assert!(self.pending.is_none(), "it waits for one lock at a time");
         let shared = cx.shared;
-        let age = shared.queues().age(self.timestamp);
-        let claim = Claim { slot: cx.heap.slot_number(), mode, age };
+        let claim = Self::claim(cx, self.timestamp, mode);
         let word = record.further(0);
         let taken = match upgrades {
             true => row_lock::try_upgrade::<M>(word, claim),

@@ -200,7 +200,7 @@ impl<M: Machine> Waiter<M> {
         })
     }
 
-    /// What it claims while it waits; `None` while it does not.
+    /// Its request for the lock that it waits for; `None` while it does not wait.
     pub fn claim(&self, slot: u32, state: u64, age: Option<u64>) -> Option<Claim> {
         let mode = if state == WANTS_TO_READ { Mode::Shared } else { Mode::Owned };
         waits(state).then_some(Claim { slot, mode, age })
