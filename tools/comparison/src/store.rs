@@ -142,7 +142,9 @@ pub trait Tx {
     fn put(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<()>;
 
     /// Writes a value under a key of which the caller knows that it has none.
-    fn insert(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<()>;
+    fn insert(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<()> {
+        self.put(table, key, value)
+    }
 
     /// Reads a value, has it changed and writes it back; says whether there was one.
     fn update(
@@ -150,7 +152,15 @@ pub trait Tx {
         table: Table,
         key: &[u8],
         change: &mut dyn FnMut(&mut [u8]),
-    ) -> Result<bool>;
+    ) -> Result<bool> {
+        let mut value = Vec::new();
+        if !self.get(table, key, &mut value)? {
+            return Ok(false);
+        }
+        change(&mut value);
+        self.put(table, key, &value)?;
+        Ok(true)
+    }
 
     /// Visits the first `limit` keys from `low` up to, and without, `high`.
     fn scan(
@@ -189,6 +199,14 @@ pub trait Tx {
             visit(u64::from_be_bytes(key), Item::from_bytes(value));
         })
     }
+}
+
+/// Copies what was found to `value`, and says whether there was anything.
+pub fn copy(found: Option<&[u8]>, value: &mut Vec<u8>) -> bool {
+    let Some(bytes) = found else { return false };
+    value.clear();
+    value.extend_from_slice(bytes);
+    true
 }
 
 /// A transaction that said that it would not write.

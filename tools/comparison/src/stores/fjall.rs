@@ -8,7 +8,7 @@ use super::{ALL, CACHE_BYTES};
 use crate::retry::until_accepted;
 use crate::store::{
     Body, Candidate, Client, Durability, Error, Isolation, Kind, Ran, ReadOnly, ReadTx, Result,
-    Setup, Store, Table, Tx, accept,
+    Setup, Store, Table, Tx, accept, copy,
 };
 use fjall::config::CompressionPolicy;
 use fjall::{
@@ -94,10 +94,7 @@ fn get(
     key: &[u8],
     value: &mut Vec<u8>,
 ) -> Result<bool> {
-    let Some(found) = from.get(table, key)? else { return Ok(false) };
-    value.clear();
-    value.extend_from_slice(&found);
-    Ok(true)
+    Ok(copy(from.get(table, key)?.as_deref(), value))
 }
 
 fn scan(
@@ -127,23 +124,6 @@ impl Tx for Writing<'_> {
     fn put(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<()> {
         self.tx.insert(&self.tables[table], key, value);
         Ok(())
-    }
-
-    fn insert(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<()> {
-        self.put(table, key, value)
-    }
-
-    fn update(
-        &mut self,
-        table: Table,
-        key: &[u8],
-        change: &mut dyn FnMut(&mut [u8]),
-    ) -> Result<bool> {
-        let Some(found) = self.tx.get(&self.tables[table], key)? else { return Ok(false) };
-        let mut value = found.to_vec();
-        change(&mut value);
-        self.tx.insert(&self.tables[table], key, value);
-        Ok(true)
     }
 
     fn scan(

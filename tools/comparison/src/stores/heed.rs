@@ -8,7 +8,7 @@ use super::ALL;
 use crate::retry::until_accepted;
 use crate::store::{
     Body, Candidate, Client, Durability, Error, Isolation, Kind, Ran, ReadOnly, ReadTx, Result,
-    Setup, Store, Table, Tx, accept,
+    Setup, Store, Table, Tx, accept, copy,
 };
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, RoTxn, RwTxn};
@@ -94,10 +94,7 @@ impl Client for Own<'_> {
 
 /// What both kinds of transaction read by.
 fn get(tx: &RoTxn<'_>, tree: Tree, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
-    let Some(found) = tree.get(tx, key)? else { return Ok(false) };
-    value.clear();
-    value.extend_from_slice(found);
-    Ok(true)
+    Ok(copy(tree.get(tx, key)?, value))
 }
 
 fn scan(
@@ -127,25 +124,6 @@ impl Tx for Writing<'_> {
 
     fn put(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<()> {
         Ok(self.tables[table].put(&mut self.tx, key, value)?)
-    }
-
-    fn insert(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<()> {
-        self.put(table, key, value)
-    }
-
-    fn update(
-        &mut self,
-        table: Table,
-        key: &[u8],
-        change: &mut dyn FnMut(&mut [u8]),
-    ) -> Result<bool> {
-        let mut value = Vec::new();
-        if !self.get(table, key, &mut value)? {
-            return Ok(false);
-        }
-        change(&mut value);
-        self.put(table, key, &value)?;
-        Ok(true)
     }
 
     fn scan(

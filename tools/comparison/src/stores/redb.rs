@@ -8,7 +8,7 @@ use super::{ALL, CACHE_BYTES};
 use crate::retry::until_accepted;
 use crate::store::{
     Body, Candidate, Client, Durability, Error, Isolation, Kind, Ran, ReadOnly, ReadTx, Result,
-    Setup, Store, Table, Tx, accept,
+    Setup, Store, Table, Tx, accept, copy,
 };
 use redb::backends::InMemoryBackend;
 use redb::{
@@ -96,10 +96,8 @@ impl Client for Own<'_> {
 
 /// What both kinds of transaction read by.
 fn get(from: &impl ReadableTable<Bytes, Bytes>, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
-    let Some(found) = from.get(key).map_err(failed)? else { return Ok(false) };
-    value.clear();
-    value.extend_from_slice(found.value());
-    Ok(true)
+    let found = from.get(key).map_err(failed)?;
+    Ok(copy(found.as_ref().map(|it| it.value()), value))
 }
 
 fn scan(
@@ -140,10 +138,6 @@ impl Tx for Writing<'_> {
     fn put(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<()> {
         self.table(table)?.insert(key, value).map_err(failed)?;
         Ok(())
-    }
-
-    fn insert(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<()> {
-        self.put(table, key, value)
     }
 
     fn update(

@@ -13,7 +13,7 @@ use super::{ALL, CACHE_BYTES, Prefixed};
 use crate::retry::until_accepted;
 use crate::store::{
     Body, Candidate, Client, Durability, Error, Isolation, Kind, Ran, ReadOnly, ReadTx, Result,
-    Setup, Store, Table, Tx, accept,
+    Setup, Store, Table, Tx, accept, copy,
 };
 use rocksdb::{
     BlockBasedOptions, Cache, DBAccess, DBCompressionType, Env, ErrorKind, OptimisticTransactionDB,
@@ -145,25 +145,6 @@ impl Tx for Writing<'_, '_> {
         Ok(self.tx.put(self.keys.key(table, key), value)?)
     }
 
-    fn insert(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<()> {
-        self.put(table, key, value)
-    }
-
-    fn update(
-        &mut self,
-        table: Table,
-        key: &[u8],
-        change: &mut dyn FnMut(&mut [u8]),
-    ) -> Result<bool> {
-        let mut value = Vec::new();
-        if !self.get(table, key, &mut value)? {
-            return Ok(false);
-        }
-        change(&mut value);
-        self.put(table, key, &value)?;
-        Ok(true)
-    }
-
     fn scan(
         &mut self,
         table: Table,
@@ -197,11 +178,4 @@ impl ReadTx for Reading<'_> {
     ) -> Result<()> {
         scan(&self.snapshot, self.keys.range(table, low, high), limit, visit)
     }
-}
-
-fn copy(found: Option<&[u8]>, value: &mut Vec<u8>) -> bool {
-    let Some(bytes) = found else { return false };
-    value.clear();
-    value.extend_from_slice(bytes);
-    true
 }

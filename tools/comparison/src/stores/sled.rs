@@ -12,7 +12,7 @@ use super::{ALL, CACHE_BYTES};
 use crate::retry::until_accepted;
 use crate::store::{
     Body, Candidate, Client, Durability, Error, Isolation, Kind, Ran, ReadOnly, ReadTx, Result,
-    Setup, Store, Table, Tx, accept,
+    Setup, Store, Table, Tx, accept, copy,
 };
 use sled::transaction::{
     ConflictableTransactionError, TransactionError, Transactional, TransactionalTree,
@@ -114,32 +114,12 @@ struct Writing<'t> {
 
 impl Tx for Writing<'_> {
     fn get(&mut self, table: Table, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
-        let Some(found) = self.trees[table].get(key)? else { return Ok(false) };
-        value.clear();
-        value.extend_from_slice(&found);
-        Ok(true)
+        Ok(copy(self.trees[table].get(key)?.as_deref(), value))
     }
 
     fn put(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<()> {
         self.trees[table].insert(key, value)?;
         Ok(())
-    }
-
-    fn insert(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<()> {
-        self.put(table, key, value)
-    }
-
-    fn update(
-        &mut self,
-        table: Table,
-        key: &[u8],
-        change: &mut dyn FnMut(&mut [u8]),
-    ) -> Result<bool> {
-        let Some(found) = self.trees[table].get(key)? else { return Ok(false) };
-        let mut value = found.to_vec();
-        change(&mut value);
-        self.trees[table].insert(key, value)?;
-        Ok(true)
     }
 
     fn scan(
@@ -160,10 +140,7 @@ struct Reading<'s> {
 
 impl ReadTx for Reading<'_> {
     fn get(&mut self, table: Table, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
-        let Some(found) = self.tables[table].get(key)? else { return Ok(false) };
-        value.clear();
-        value.extend_from_slice(&found);
-        Ok(true)
+        Ok(copy(self.tables[table].get(key)?.as_deref(), value))
     }
 
     fn scan(
