@@ -88,7 +88,7 @@ fn portals_end_with_their_transaction_or_savepoint() {
         assert_eq!(raw.query("ROLLBACK TO s").told(), ["C ROLLBACK"]);
         assert_eq!(raw.execute("before", 1).sync().told(), ["D 1", "s"]);
         assert_eq!(raw.query("COMMIT").told(), ["C COMMIT"]);
-        // What is held stays, and runs without a transaction.
+        // A cursor WITH HOLD outlives its transaction, and is executed without one.
         assert_eq!(raw.execute("h", 1).sync().told(), ["D 1", "s"]);
         assert_eq!(raw.query("FETCH h").told(), ["T 1", "D 2", "C FETCH 1"]);
         assert_eq!(raw.query("SELECT 1 / 0").told(), ["T 1", "E 22012"]);

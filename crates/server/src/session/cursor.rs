@@ -57,16 +57,11 @@ impl Dialog {
             return Err(cannot_run(name));
         };
         let most = fetch.rows.map_or(usize::MAX, |it| usize::try_from(it).unwrap_or(usize::MAX));
-        let columns = of_cursor.prepared.columns();
-        let mut told = 0;
-        while told < most
-            && let Some(row) = rows.next()
-        {
+        let told = pass(rows, most, |row| {
             if !fetch.moves {
-                tell(output, columns, &formats, &row);
+                tell(output, of_cursor.prepared.columns(), &formats, row);
             }
-            told += 1;
-        }
+        });
         output.complete(&plan.prepared.tag(told as u64));
         Ok(())
     }
@@ -111,14 +106,7 @@ impl Dialog {
             return Err(cannot_run(name));
         };
         let most = if rows_max > 0 { rows_max.unsigned_abs() as usize } else { usize::MAX };
-        let columns = plan.prepared.columns();
-        let mut told = 0;
-        while told < most
-            && let Some(row) = rows.next()
-        {
-            tell(output, columns, formats, &row);
-            told += 1;
-        }
+        let told = pass(rows, most, |row| tell(output, plan.prepared.columns(), formats, row));
         match (told == most, plan.prepared.kind()) {
             (true, _) => output.empty(b's'),
             (false, Kind::Declare(_)) => output.complete(&format!("SELECT {told}")),
@@ -142,6 +130,12 @@ impl Dialog {
         })?;
         Ok(keep.rows)
     }
+}
+
+/// Passes over the next rows, `most` of them, and calls `each` with every one. Returns how many there were.
+fn pass(rows: &mut Rows, most: usize, mut each: impl FnMut(&[Datum<'_>])) -> usize {
+    let next = core::iter::from_fn(|| rows.next()).take(most);
+    next.map(|row| each(&row)).count()
 }
 
 fn tell(

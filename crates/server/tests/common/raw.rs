@@ -11,7 +11,7 @@ pub struct Raw {
     unsent: Vec<u8>,
 }
 
-/// What the server has said: the type of the message and its body.
+/// A message of the server: its type and its body.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Said {
     pub kind: u8,

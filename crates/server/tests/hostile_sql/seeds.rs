@@ -1,6 +1,6 @@
 //! Statements of every kind, which mutations begin with, and the words that mutations put into them.
 
-/// What the mutated statements are about.
+/// The statements that make the tables which the mutated ones use.
 pub const SCHEMA: &str = "
     CREATE TABLE a (id int PRIMARY KEY, n bigint NOT NULL DEFAULT 7, name varchar(9) UNIQUE, w numeric(9,3), f float8, \
         CHECK (n > -1000000));
@@ -91,7 +91,7 @@ pub const STATEMENTS: &[&str] = &[
     "/* a /* nested */ comment */ SELECT 1 -- to the end",
 ];
 
-/// What a mutation puts in place of a word, or beside it.
+/// The words that a mutation inserts, or writes over another one.
 pub const WORDS: &[&str] = &[
     "SELECT",
     "FROM",
