@@ -4,8 +4,9 @@
 //! compare with what they can know. What a core knows of another's key lies outside the simulated
 //! memory and is written between fences, so that it never runs ahead of the index.
 
+use crate::schedules::config;
 use chiliad_machine::{Fault, Machine, Ordering, Shared};
-use chiliad_simulator::{Config, MemoryModel, Outcome, Run, Schedule, Sim, Verdict};
+use chiliad_simulator::{Config, Outcome, Run, Sim, Verdict};
 use chiliad_storage::Seen;
 use chiliad_storage::index::hash::faults;
 use chiliad_storage::{Found, HashIndex, Heap, Inserted, Kind, LocalHeap, NoHooks, RecordRef};
@@ -198,11 +199,7 @@ fn run(config: Config, count: usize, rounds: usize) -> Outcome {
 }
 
 fn shaped(seed: u64, fault: Option<&'static Fault>) -> Outcome {
-    let memory_model = if seed.is_multiple_of(2) { MemoryModel::Sc } else { MemoryModel::Tso };
-    let schedule =
-        if seed.is_multiple_of(3) { Schedule::few_preemptions() } else { Schedule::Random };
-    let config = Config { memory_model, schedule, fault, ..Config::new(seed) };
-    run(config, [20, 60, 240][(seed / 6 % 3) as usize], 60)
+    run(config(seed, fault), [20, 60, 240][(seed / 6 % 3) as usize], 60)
 }
 
 #[test]

@@ -11,4 +11,5 @@ mod ordered;
 mod ordered_common;
 mod ordered_simulated;
 mod ordered_threads;
+mod schedules;
 mod sparse;

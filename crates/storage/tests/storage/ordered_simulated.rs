@@ -1,8 +1,9 @@
 //! The ordered index on simulated cores: many schedules, both memory models, and the planted bugs.
 
 use crate::ordered_common::{Keys, Worker, populate};
+use crate::schedules::config;
 use chiliad_machine::{Fault, Shared};
-use chiliad_simulator::{Config, MemoryModel, Outcome, Run, Schedule, Sim, Verdict};
+use chiliad_simulator::{Config, Outcome, Run, Sim, Verdict};
 use chiliad_storage::index::ordered::faults;
 use chiliad_storage::{Heap, LocalHeap, OrderedIndex};
 use std::cell::Cell;
@@ -61,13 +62,6 @@ fn run(config: Config, style: usize, count: usize, rounds: usize) -> Outcome {
         drop(world);
     });
     outcome
-}
-
-fn config(seed: u64, fault: Option<&'static Fault>) -> Config {
-    let memory_model = if seed.is_multiple_of(2) { MemoryModel::Sc } else { MemoryModel::Tso };
-    let schedule =
-        if seed.is_multiple_of(3) { Schedule::few_preemptions() } else { Schedule::Random };
-    Config { memory_model, schedule, fault, ..Config::new(seed) }
 }
 
 /// One of the shapes that a seed stands for: keys, how many, and how long it lasts.
