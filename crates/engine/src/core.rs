@@ -371,7 +371,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     fn recover(&mut self, abort: Abort<M>) -> Result<()> {
         let over_gaps = matches!(abort.why, Why::Conflict(Reason::Phantom | Reason::Inconsistent));
         let renewable = S::NEEDS.watches_gaps && over_gaps;
-        match renewable && !self.gaps.holds() && self.gaps.renew(&self.heap, &self.writes) {
+        match renewable && !self.gaps.holds() && self.gaps.look_again(&self.heap, &self.writes) {
             true => Ok(()),
             false => Err(self.mark_aborted(abort)),
         }

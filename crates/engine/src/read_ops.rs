@@ -192,17 +192,17 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Reads a record into the arena; `None`: it is to be looked up again.
     #[inline]
     fn read(&mut self, sealed: bool, record: RecordRef<M>) -> Result<Option<Version>> {
-        if !sealed {
-            let alone = self.timed(Part::Manager, |core| {
-                core.scheme.read_alone(record, &mut core.arena, &core.gaps, core.opacity)
-            });
-            if alone.is_some() {
-                return Ok(alone);
+        let step = self.timed(Part::Manager, |core| {
+            if sealed {
+                let stamped = core.verification.is_on();
+                return core.scheme.read_sealed(record, &mut core.arena, stamped);
             }
-        }
-        let step = self.timed(Part::Manager, |core| match sealed {
-            true => core.scheme.read_sealed(record, &mut core.arena, core.verification.is_on()),
-            false => core.scheme.read(&mut context!(core), record, &mut core.arena, &core.writes),
+            match core.scheme.read_alone(record, &mut core.arena, &core.gaps, core.opacity) {
+                Some(version) => Step::Done(version),
+                None => {
+                    core.scheme.read(&mut context!(core), record, &mut core.arena, &core.writes)
+                }
+            }
         });
         self.resolve(step)
     }

@@ -2,13 +2,15 @@
 
 use chiliad_machine::{Fault, Rig};
 
+const PHANTOMS: &[&str] = &["G2", "G2-item", "G-single", "G1c"];
+
 pub(super) static COUNTS_NOT_COMPARED: Fault = Fault {
     name: "counts-not-compared",
     step: "a leaf whose count has moved is noticed",
     rig: Rig::SimSc,
     schemes: &["silo", "occ", "no-wait", "wait-die", "dl-detect"],
     workload: "scan",
-    expected: &["G2", "G2-item", "G-single", "G1c"],
+    expected: PHANTOMS,
     seeds: 200,
 };
 
@@ -18,7 +20,7 @@ pub(super) static RANGE_NOT_LOOKED_AT_AGAIN: Fault = Fault {
     rig: Rig::SimSc,
     schemes: &["silo", "occ", "no-wait", "wait-die", "dl-detect"],
     workload: "scan",
-    expected: &["G2", "G2-item", "G-single", "G1c"],
+    expected: PHANTOMS,
     seeds: 200,
 };
 
@@ -28,7 +30,7 @@ pub(crate) static REST_OF_RANGE_FORGOTTEN: Fault = Fault {
     rig: Rig::SimSc,
     schemes: &["silo", "occ", "no-wait", "wait-die", "dl-detect"],
     workload: "scan",
-    expected: &["G2", "G2-item", "G-single", "G1c"],
+    expected: PHANTOMS,
     seeds: 1000,
 };
 
@@ -38,7 +40,7 @@ pub(super) static ANOTHER_ABSENCE: Fault = Fault {
     rig: Rig::SimSc,
     schemes: &["silo", "wait-die"],
     workload: "scan",
-    expected: &["G2", "G2-item", "G-single", "G1c"],
+    expected: PHANTOMS,
     seeds: 1000,
 };
 

@@ -59,7 +59,7 @@ struct Keys {
     met: Part,
 }
 
-/// What was looked at.
+/// The part of the key space that a piece stands for.
 enum Extent {
     /// One key, which was not there, and the minimum insert TID of its leaf then.
     Key {
@@ -142,7 +142,7 @@ impl<M: Machine> Gaps<M> {
     ) {
         let position = from.has_position.then_some(from.position.as_slice());
         let from = self.keep_end(position, from.inclusive);
-        // What is still to be looked at is not of this piece.
+        // The cursor stands where the next piece begins: what that includes is none of this one.
         let (end, inclusive) = match (last, to.finished) {
             (Some(last), _) => (Some(last), true),
             (None, true) => (to.end.as_deref(), to.end_inclusive),
@@ -217,11 +217,8 @@ impl<M: Machine> Gaps<M> {
     /// The transaction has put a record of its own under `key`, with these changes: a miss of the key before holds from now
     /// on, whatever happens beside it, unless another record has come and gone there in between.
     pub(crate) fn settle(&mut self, table: TableId, key: &[u8], changes: &[Change<M>]) {
-        let leaf = |change: &Change<M>| match change {
-            Change::Counted { after, .. } => *after,
-            Change::Handed { to, .. } => *to,
-        };
-        let now = changes.iter().map(|change| least(leaf(change))).max().unwrap_or(u64::MAX);
+        debug_assert!(!changes.is_empty(), "a leaf has the record");
+        let now = least_after(changes);
         for piece in self.pieces.iter_mut().filter(|piece| piece.table == table) {
             if let Extent::Key { key: missed, least } = piece.extent
                 && self.keys[missed.range()] == *key
@@ -260,15 +257,21 @@ impl<M: Machine> Gaps<M> {
     }
 }
 
-/// The minimum insert TID of a leaf. It is above every removal of a key that has left the leaf by now.
+/// The minimum insert TID of a leaf (`scheme/parts/min_insert_tid.rs`): no removal of a key that has left the leaf by now
+/// is above it.
 #[inline]
-fn least<M: Machine>(seen: Seen<M>) -> u64 {
-    // Acquire pairs with the release in `min_insert_tid::raise`: who sees the word of a removal also sees the count of the
-    // insertion before.
-    seen.guard().header.word.load(Ordering::Acquire)
+fn least<M: Machine>(leaf: Seen<M>) -> u64 {
+    // Acquire pairs with the release in `min_insert_tid::raise`, by way of the leaf's own version: who sees the word of a
+    // removal also sees the count of the insertion before.
+    leaf.guard().header.word.load(Ordering::Acquire)
 }
 
-/// What a worker keeps to look again with.
+/// The greatest minimum insert TID of the leaves that were changed.
+pub(crate) fn least_after<M: Machine>(changes: &[Change<M>]) -> u64 {
+    changes.iter().map(|change| least(change.leaf())).max().unwrap_or(0)
+}
+
+/// The buffers of a second look, kept from one to the next.
 struct Scratch<M: Machine> {
     cursor: Cursor,
     run: LeafRun<M>,

@@ -16,8 +16,9 @@ impl<M: Machine> Gaps<M> {
         self.holds() || self.look_again(heap, writes)
     }
 
+    /// As [`Gaps::renew`], where a count has moved.
     #[cold]
-    fn look_again(&mut self, heap: &LocalHeap<M>, writes: &WriteSet<M>) -> bool {
+    pub(crate) fn look_again(&mut self, heap: &LocalHeap<M>, writes: &WriteSet<M>) -> bool {
         M::mark("pieces looked at again");
         for node in self.nodes.iter().filter(|node| !node.seen.holds()) {
             self.pieces[node.piece as usize].is_stale = true;

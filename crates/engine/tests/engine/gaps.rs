@@ -1,4 +1,5 @@
-//! What a transaction has not found, it is refused for when it comes: in the range that it looked at, and nowhere else.
+//! A transaction is refused when a row appears in a range that it has read or under a key that it has missed, and not when rows
+//! appear elsewhere, however near.
 
 use crate::kit::{Db, Tx};
 use chiliad_engine::{
@@ -44,7 +45,7 @@ impl World {
             assert!(tx.remove(self.rows, &key.to_be_bytes()).expect("removes"));
         }
         tx.commit().expect("commits");
-        // What was removed leaves the index, as far as nobody may see it any more.
+        // The worker's rest takes removed rows out of the index that no transaction can see any more.
         for _ in 0..4 {
             self.db.tick();
             writer.rest(usize::MAX);

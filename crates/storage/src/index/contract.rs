@@ -54,6 +54,18 @@ pub enum Change<M: Machine> {
     },
 }
 
+impl<M: Machine> Change<M> {
+    /// The leaf that was changed, or made, as it is now.
+    #[must_use]
+    #[inline]
+    pub fn leaf(&self) -> Seen<M> {
+        match self {
+            Self::Counted { after, .. } => *after,
+            Self::Handed { to, .. } => *to,
+        }
+    }
+}
+
 // SAFETY: it names guards, which may be reached from any thread where the words may.
 unsafe impl<M: Machine> Send for Change<M> where M::Word: Sync {}
 

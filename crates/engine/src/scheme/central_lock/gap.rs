@@ -58,7 +58,7 @@ impl<M: Machine> Gaps<M> {
     pub fn add(&mut self, seen: &Seen<M>, stamps: &M::Word) -> bool {
         let (stamp, holds) = self.look_again(seen, stamps);
         self.looked_at.push((seen.guard_ptr(), stamp));
-        // Relaxed: as in `NodeSet::min_insert_tid`.
+        // Relaxed: as in the engine's `Gaps::min_insert_tid`.
         self.min_insert_tid =
             self.min_insert_tid.max(seen.guard().header.word.load(Ordering::Relaxed));
         holds

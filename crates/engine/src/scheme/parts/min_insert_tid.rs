@@ -5,6 +5,7 @@
 //! the leaf's guard and is carried along when leaves are divided or merged. The record that an insertion places there
 //! begins above it, and so does every later writer of the record, the inserter or one that takes the record over.
 
+use crate::gaps::least_after;
 use crate::record_word;
 use chiliad_machine::{Fault, Machine, Ordering, Rig, Word};
 use chiliad_storage::{Change, Guard, Hooks, RecordRef};
@@ -50,7 +51,7 @@ impl<M: Machine> Hooks<M> for MinInsertTids {
 pub fn raise<M: Machine>(guard: &Guard<M>, tid: u64) {
     debug_assert!(tid & record_word::FLAGS == 0, "a minimum insert TID has no flags");
     let least = guard.header.word.load(Ordering::Relaxed);
-    // Release pairs with the acquire in `after`, by way of the leaf's own version.
+    // Release pairs with the acquire in `gaps::least`, by way of the leaf's own version.
     guard.header.word.store(least.max(tid), Ordering::Release);
 }
 
@@ -59,21 +60,11 @@ pub fn raise<M: Machine>(guard: &Guard<M>, tid: u64) {
 /// cancelled. The caller has exclusive access to the record.
 pub fn apply<M: Machine>(placed: Option<RecordRef<M>>, changes: &[Change<M>]) {
     let Some(record) = placed else { return };
-    let least = after(changes);
+    let least = least_after(changes);
     let word = record.word().load(Ordering::Relaxed);
     debug_assert!(word & record_word::ABSENT != 0, "what is placed is absent");
     if word < least && !M::fault(&MIN_INSERT_TID_FORGOTTEN) {
         let above = record_word::next_life(least) | word & record_word::FLAGS;
         record.word().store(above, Ordering::Relaxed);
     }
-}
-
-/// The greatest minimum insert TID of the leaves that were changed.
-fn after<M: Machine>(changes: &[Change<M>]) -> u64 {
-    // Acquire pairs with the release in `raise`, by way of the leaf's own version.
-    let tids = changes.iter().map(|change| match change {
-        Change::Counted { after, .. } => after.guard().header.word.load(Ordering::Acquire),
-        Change::Handed { to, .. } => to.guard().header.word.load(Ordering::Acquire),
-    });
-    tids.max().unwrap_or(0)
 }

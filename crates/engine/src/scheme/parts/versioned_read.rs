@@ -36,19 +36,26 @@ pub fn present_alone<M: Machine>(
 ) -> Option<(u64, Version)> {
     let mark = arena.used();
     // Acquire pairs with `record_word::publish`: the payload of this word is visible.
-    let before = record.word().load(Ordering::Acquire);
-    if before & record_word::FLAGS != 0 {
+    let word = record.word().load(Ordering::Acquire);
+    if word & record_word::FLAGS != 0 {
         return None;
     }
+    let version = intact(record, word, arena);
+    if version.is_none() {
+        arena.truncate(mark);
+    }
+    version.map(|version| (word, version))
+}
+
+/// Copies the version in place, whose word is `word`; `None`: it has changed meanwhile, and the copy may be torn.
+#[inline(always)]
+fn intact<M: Machine>(record: RecordRef<M>, word: u64, arena: &mut Arena) -> Option<Version> {
     let bytes = copy(record, arena);
     // Acquire: the copy above happens before the check below; pairs with the fence between
-    // latching and writing, as in `present`.
+    // latching and writing, in silo's `commit_point` and in `in_place::install`.
     M::fence(Ordering::Acquire);
-    if record.word().load(Ordering::Relaxed) == before || M::fault(&TORN_READ) {
-        return Some((before, Version { absent: false, bytes }));
-    }
-    arena.truncate(mark);
-    None
+    let holds = record.word().load(Ordering::Relaxed) == word || M::fault(&TORN_READ);
+    holds.then_some(Version { absent: false, bytes })
 }
 
 /// An abort because `record` is latched by another transaction.
@@ -82,12 +89,8 @@ pub fn present<M: Machine>(
                 None => {}
             }
         } else if before & record_word::LATCH == 0 {
-            let bytes = copy(record, arena);
-            // Acquire: the copy above happens before the check below; pairs with the fence between
-            // latching and writing, in silo's `commit_point` and in `in_place::install`.
-            M::fence(Ordering::Acquire);
-            if word.load(Ordering::Relaxed) == before || M::fault(&TORN_READ) {
-                return Step::Done((before, Version { absent: false, bytes }));
+            if let Some(version) = intact(record, before, arena) {
+                return Step::Done((before, version));
             }
         } else {
             waits += 1;
@@ -114,7 +117,7 @@ fn absent<M: Machine>(
         return Some(none);
     }
     let bytes = copy(record, arena);
-    // Acquire: the copy happens before the check; pairs with the writer's fence as in `present`.
+    // Acquire: the copy happens before the check; pairs with the writer's fence as in `intact`.
     M::fence(Ordering::Acquire);
     let intact = record.word().load(Ordering::Relaxed) == before
         && chiliad_api::stamp::read_absent(arena.get(bytes)) != chiliad_api::stamp::TORN;
@@ -156,13 +159,10 @@ pub fn snapshot<M: Machine>(
                 if let Some(version) = absent(record, before, arena, stamped) {
                     return Step::Done(version);
                 }
-            } else if before & record_word::LATCH == 0 {
-                let bytes = copy(record, arena);
-                // Acquire: the copy happens before the check; pairs with the writer's fence as in `present`.
-                M::fence(Ordering::Acquire);
-                if word.load(Ordering::Relaxed) == before || M::fault(&TORN_READ) {
-                    return Step::Done(Version { absent: false, bytes });
-                }
+            } else if before & record_word::LATCH == 0
+                && let Some(version) = intact(record, before, arena)
+            {
+                return Step::Done(version);
             }
         } else if before & record_word::ABSENT != 0 {
             // A tombstone, or a placeholder whose slot's last life was late. Its holder may be in

@@ -225,7 +225,8 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     }
 }
 
-/// What hangs on a record, below `block`: nothing where a version has expired whose block this is now.
+/// The chain below `block`, which is to be its first version: a link that still leads to an expired version may lead to
+/// `block` itself, whose memory that was, and then there is none.
 fn other_than<M: Machine>(
     chain: Option<RecordRef<M>>,
     block: RecordRef<M>,
@@ -274,16 +275,20 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             self.first_epoch = cx.epochs.current();
         }
         let size = self.reads.len() + cx.gaps.len();
-        // The TIDs of `global-tid` have no epoch.
-        let younger = VARIANT == SILO && record_word::epoch(word) > self.first_epoch;
+        let younger = self.is_younger(word);
         if self.opacity.is_due(size, younger) { self.look(cx, size) } else { Ok(()) }
     }
 
     /// Whether nothing is due when `word` joins what was read, `size` entries then.
     #[inline]
     pub(super) fn stays_quiet(&self, size: usize, word: u64) -> bool {
-        let younger = VARIANT == SILO && record_word::epoch(word) > self.first_epoch;
-        self.first_epoch != 0 && self.opacity.is_quiet(size, younger)
+        self.first_epoch != 0 && self.opacity.is_quiet(size, self.is_younger(word))
+    }
+
+    /// Whether the version of `word` is younger than the last look. The TIDs of `global-tid` have no epoch.
+    #[inline]
+    fn is_younger(&self, word: u64) -> bool {
+        VARIANT == SILO && record_word::epoch(word) > self.first_epoch
     }
 
     #[cold]
