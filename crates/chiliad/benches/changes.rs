@@ -22,7 +22,8 @@ const SECONDS: f64 = 3.0;
 /// Rows that a transaction writes.
 const BATCH: u64 = 4;
 const KEYS: u64 = 100_000;
-/// What a turn is to show: changes read in a second, and the share that writers may lose.
+/// The goals of a turn: the reader takes at least so many changes in a second, and the writers lose at most this share of their
+/// rate.
 const READ_LEAST: f64 = 500_000.0;
 const LOSS_MOST: f64 = 0.05;
 
@@ -60,7 +61,7 @@ struct Load<'d> {
     cores: Vec<usize>,
 }
 
-/// What writers did.
+/// The measurements of the writers.
 struct Written {
     /// Changes in a second.
     rate: f64,
@@ -141,7 +142,7 @@ impl Load<'_> {
     }
 }
 
-/// What a reader did that followed writers.
+/// The measurements of a reader that followed writers.
 struct Followed {
     /// Changes in a second, while there were writers.
     rate: f64,
