@@ -19,6 +19,7 @@ use chiliad_workload::tpcc::{Scale, TpccOptions};
 use chiliad_workload::tpce::TpceOptions;
 use chiliad_workload::txbench::TxbenchOptions;
 use chiliad_workload::ycsb::YcsbOptions;
+use std::path::Path;
 
 /// A validation of the workload crate's own, as bad input.
 fn valid(result: Result<(), String>) -> Result<(), Stop> {
@@ -106,18 +107,32 @@ fn kept_bytes(flag: Option<usize>, scope: &Scope) -> Result<Option<usize>, Stop>
 impl WorkloadFlags for TpccFlags {
     fn load(&self, scope: &Scope) -> Result<Load, Stop> {
         let (options, micro) = self.options(scope)?;
-        Ok(Load::new(WorkloadOptions::Tpcc(options), micro))
+        Ok(self.deferring(Load::new(WorkloadOptions::Tpcc(options), micro)))
+    }
+
+    fn deliveries(&self) -> Option<&Path> {
+        self.deliveries.as_deref()
     }
 }
 
 impl WorkloadFlags for TpccSqlFlags {
     fn load(&self, scope: &Scope) -> Result<Load, Stop> {
         let (options, micro) = self.tpcc.options(scope)?;
-        Ok(Load::new(WorkloadOptions::TpccSql(options), micro))
+        Ok(self.tpcc.deferring(Load::new(WorkloadOptions::TpccSql(options), micro)))
+    }
+
+    fn deliveries(&self) -> Option<&Path> {
+        self.tpcc.deliveries()
     }
 }
 
 impl TpccFlags {
+    /// This load, its deliveries run by whom the flags say.
+    fn deferring(&self, load: Load) -> Load {
+        let deferral_records = self.deliveries.is_some();
+        Load { deferral: self.deferred, deferral_records, ..load }
+    }
+
     /// The options, and whether they are those of a handful of rows.
     fn options(&self, scope: &Scope) -> Result<(TpccOptions, bool), Stop> {
         let small = if scope.explored() { Scale::Micro } else { Scale::Spec };

@@ -2,7 +2,7 @@
 
 use super::run::{LATCHES, TIMESTAMPS};
 use super::{DrawnFlags, MachineFlags};
-use chiliad_driver::{LockMode, LockTableKind};
+use chiliad_driver::{Deferral, LockMode, LockTableKind};
 use chiliad_engine::{IndexKind, Timestamps};
 use chiliad_machine::MutexKind;
 use chiliad_words::flags;
@@ -79,6 +79,12 @@ flags! {
         /// Whether the table of items is declared read-only, so that reading it costs no scheme locks,
         /// timestamps or validation.
         read_only_tables: yes_no() = "yes",
+        /// Who runs deliveries, which are queued (clause 2.7): the client that owns the warehouse, between its own
+        /// transactions and one after another, or the client that makes them up, at once [default: owner; inline under hyder and
+        /// swarm].
+        deferred: one_of(DEFERRALS, Deferral),
+        /// Write the results of deliveries to this file, one line of JSON for each; with --deferred owner.
+        deliveries: file(),
     }
 }
 
@@ -411,6 +417,12 @@ const TPCE_MIXES: &Words<tpce::Mix> = &[
     ("standard", tpce::Mix::Standard, "Six transactions, in the specification's proportions"),
     ("thesis", tpce::Mix::Thesis, "Those of Yan's thesis: the first five"),
     ("thesis-result", tpce::Mix::ThesisResult, "As thesis, with trade-result for trade-update"),
+];
+
+/// `--deferred`.
+const DEFERRALS: &Words<Deferral> = &[
+    ("owner", Deferral::Owner, "The client that owns the warehouse"),
+    ("inline", Deferral::Inline, "The client that makes them up"),
 ];
 
 /// `--mix`.

@@ -94,6 +94,7 @@ impl RunSpec {
             }
             WorkloadOptions::Tpcc(options) | WorkloadOptions::TpccSql(options) => {
                 show_tpcc(options, shown);
+                shown.insert("deferred".into(), self.plan.deferral.name().into());
             }
             WorkloadOptions::Smallbank(options) => {
                 shown.insert("scale".into(), scale.into());

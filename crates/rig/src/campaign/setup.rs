@@ -4,7 +4,9 @@
 //! so that the line that is printed for a case repeats it.
 
 use super::case::Case;
-use chiliad_driver::{Length, On, Opening, Plan, Recording, SimulatedPlan, explored, scheme};
+use chiliad_driver::{
+    Deferral, Length, On, Opening, Plan, Recording, SimulatedPlan, explored, scheme,
+};
 use chiliad_engine::{Error, Info, Options, Result, Snapshots, Timestamps};
 use chiliad_simulator::{Config, MemoryModel, Schedule};
 use chiliad_workload::WorkloadOptions;
@@ -138,6 +140,7 @@ impl Case {
         let epoch = if self.short_epochs { EPOCH_SHORT } else { On::Explored.epoch() };
         Plan {
             interleave: self.interleave,
+            deferral: if self.inline { Deferral::Inline } else { Deferral::Owner },
             seed: self.seed,
             recording: Some(Recording { memory_bytes_max: HISTORY_BYTES }),
             // Without transactions there is no state between them that conditions could speak of.

@@ -1,0 +1,221 @@
+//! A bounded queue of deferred requests: many clients put in, and whoever has the claim takes out.
+//!
+//! It is a ring. Each place has a turn, which says what may be done with it: at the number of a request, that this one may
+//! be written there; one above, that it may be read. All is in words of the machine's memory.
+
+use super::faults::{FULL_MISREAD, PLACE_SHARED};
+use chiliad_machine::{Array, Line, Machine, Ordering, Word};
+use chiliad_workload::DEFERRED_WORDS;
+
+/// Requests in a queue at most: more than come together while its owner runs one, and few enough that a request whose
+/// owner cannot follow is soon run by the client that made it up.
+const ROOM: usize = 64;
+
+/// The same where runs are short and full queues are to be seen.
+const ROOM_EXPLORED: usize = 2;
+
+/// In the word of the end: nothing more is put in.
+const CLOSED: u64 = 1;
+
+/// The number of requests put in, above the mark that says closed.
+const ONE: u64 = 2;
+
+/// A request that waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Waiting {
+    /// What it asks for: [`chiliad_workload::Deferred::words`].
+    pub words: [u64; DEFERRED_WORDS],
+    /// When it was made up, in the machine's ticks.
+    pub queued: u64,
+    /// Its own among all of the run.
+    pub number: u64,
+    /// It was made up in the measured window.
+    pub measured: bool,
+}
+
+/// A place in the ring.
+struct Place<M: Machine> {
+    turn: M::Word,
+    words: [M::Word; DEFERRED_WORDS],
+    queued: M::Word,
+    number: M::Word,
+    measured: M::Word,
+}
+
+/// The side of those who take out.
+struct Front<M: Machine> {
+    /// Requests taken out. Whoever has the claim writes it.
+    head: M::Word,
+    /// Somebody takes out.
+    claimed: M::Word,
+}
+
+/// One queue.
+pub(crate) struct Queue<M: Machine> {
+    places: Array<M, Line<Place<M>>>,
+    /// Requests put in, and whether it is closed.
+    tail: Array<M, Line<M::Word>>,
+    front: Array<M, Line<Front<M>>>,
+}
+
+/// The right to take requests out, which one client at a time has.
+pub(crate) struct Claim<'q, M: Machine>(&'q Queue<M>);
+
+impl<M: Machine> Queue<M> {
+    /// An empty one.
+    ///
+    /// # Panics
+    /// When the machine has no memory left.
+    pub fn new() -> Self {
+        let word = M::Word::new;
+        let next = std::cell::Cell::new(0);
+        let place = || Place {
+            turn: word(next.replace(next.get() + 1)),
+            words: std::array::from_fn(|_| word(0)),
+            queued: word(0),
+            number: word(0),
+            measured: word(0),
+        };
+        Self {
+            places: Array::new(if M::explores() { ROOM_EXPLORED } else { ROOM }, || Line(place())),
+            tail: Array::new(1, || Line(word(0))),
+            front: Array::new(1, || Line(Front { head: word(0), claimed: word(0) })),
+        }
+    }
+
+    fn place(&self, number: u64) -> &Place<M> {
+        &self.places.get(number as usize % self.places.count()).0
+    }
+
+    fn tail(&self) -> &M::Word {
+        &self.tail.get(0).0
+    }
+
+    fn front(&self) -> &Front<M> {
+        &self.front.get(0).0
+    }
+
+    /// Puts a request in; `false`: it is full or closed, and the request is not in it.
+    pub fn put(&self, request: &Waiting) -> bool {
+        let mut tail = self.tail().load(Ordering::Relaxed);
+        loop {
+            if tail & CLOSED != 0 {
+                return false;
+            }
+            let number = tail / ONE;
+            let place = self.place(number);
+            // Acquire pairs with the release in `Claim::take`: what was there has been read.
+            let turn = place.turn.load(Ordering::Acquire);
+            if turn == number {
+                match self.take_place(tail) {
+                    Ok(()) => {
+                        place.write(request);
+                        // Release pairs with the acquire in `Claim::take`.
+                        place.turn.store(number + 1, Ordering::Release);
+                        return !(M::fault(&FULL_MISREAD) && self.is_full(number));
+                    }
+                    Err(found) => tail = found,
+                }
+                continue;
+            }
+            let found = self.tail().load(Ordering::Relaxed);
+            if found == tail {
+                M::mark("deferred: queue full");
+                return false;
+            }
+            tail = found;
+        }
+    }
+
+    /// Takes the place at the end, which is `tail`. Relaxed: the turn orders what is in a place.
+    fn take_place(&self, tail: u64) -> Result<(), u64> {
+        if M::fault(&PLACE_SHARED) {
+            self.tail().store(tail + ONE, Ordering::Relaxed);
+            return Ok(());
+        }
+        let taken =
+            self.tail().compare_exchange(tail, tail + ONE, Ordering::Relaxed, Ordering::Relaxed);
+        taken.map(|_| ())
+    }
+
+    /// Whether the request of this number has the last place.
+    fn is_full(&self, number: u64) -> bool {
+        number + 1 - self.front().head.load(Ordering::Relaxed) == self.places.count() as u64
+    }
+
+    /// Whether there seems to be a request. One that comes at the same time may go unseen.
+    #[inline]
+    pub fn has_some(&self) -> bool {
+        let head = self.front().head.load(Ordering::Relaxed);
+        self.place(head).turn.load(Ordering::Relaxed) == head + 1
+    }
+
+    /// The right to take requests out, unless somebody has it.
+    pub fn claim(&self) -> Option<Claim<'_, M>> {
+        let claimed = &self.front().claimed;
+        if claimed.load(Ordering::Relaxed) != 0 {
+            return None;
+        }
+        // Acquire pairs with the release in `Claim::drop`.
+        let taken = claimed.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed);
+        taken.is_ok().then_some(Claim(self))
+    }
+
+    /// Nothing more is put in.
+    pub fn close(&self) {
+        // Relaxed: who puts in changes the same word.
+        self.tail().fetch_or(CLOSED, Ordering::Relaxed);
+    }
+
+    /// Whether all that was ever put in has been taken out. It is closed.
+    pub fn is_drained(&self) -> bool {
+        let tail = self.tail().load(Ordering::Relaxed);
+        self.front().head.load(Ordering::Relaxed) == tail / ONE
+    }
+}
+
+impl<M: Machine> Claim<'_, M> {
+    /// Takes the first request out, if there is one that has been written.
+    pub fn take(&self) -> Option<Waiting> {
+        let queue = self.0;
+        // Relaxed: whoever had the claim before has written it.
+        let head = queue.front().head.load(Ordering::Relaxed);
+        let place = queue.place(head);
+        // Acquire pairs with the release in `Queue::put`.
+        if place.turn.load(Ordering::Acquire) != head + 1 {
+            return None;
+        }
+        let request = place.read();
+        queue.front().head.store(head + 1, Ordering::Relaxed);
+        // Release pairs with the acquire in `Queue::put`.
+        place.turn.store(head + queue.places.count() as u64, Ordering::Release);
+        Some(request)
+    }
+}
+
+impl<M: Machine> Drop for Claim<'_, M> {
+    fn drop(&mut self) {
+        // Release pairs with the acquire in `Queue::claim`.
+        self.0.front().claimed.store(0, Ordering::Release);
+    }
+}
+
+impl<M: Machine> Place<M> {
+    fn write(&self, request: &Waiting) {
+        for (word, value) in self.words.iter().zip(request.words) {
+            word.store(value, Ordering::Relaxed);
+        }
+        self.queued.store(request.queued, Ordering::Relaxed);
+        self.number.store(request.number, Ordering::Relaxed);
+        self.measured.store(request.measured.into(), Ordering::Relaxed);
+    }
+
+    fn read(&self) -> Waiting {
+        Waiting {
+            words: std::array::from_fn(|at| self.words[at].load(Ordering::Relaxed)),
+            queued: self.queued.load(Ordering::Relaxed),
+            number: self.number.load(Ordering::Relaxed),
+            measured: self.measured.load(Ordering::Relaxed) != 0,
+        }
+    }
+}
