@@ -47,6 +47,7 @@
 //! - [`Database::run_each`]: several transactions in flight on one thread; [`Queue`]: the same for
 //!   servers;
 //! - [`Database::run_async`]: transactions as futures, for any runtime;
+//! - [`Database::submit_to`]: transactions handed to the thread that owns what they are about;
 //! - [`Worker`]: transactions without the look-up, or without a closure;
 //! - [`raw`]: bytes under bytes.
 //!
@@ -139,6 +140,7 @@ mod open;
 mod open_transaction;
 mod options;
 mod owned_thread;
+mod owners;
 mod pending;
 mod persistent;
 mod place;

@@ -28,6 +28,7 @@ mod one_liners;
 mod online_indexes;
 mod open_transactions;
 mod other_crates;
+mod owners;
 mod promises;
 mod queue;
 mod refused;

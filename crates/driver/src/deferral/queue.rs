@@ -120,7 +120,7 @@ impl<M: Machine> Queue<M> {
             }
             let found = self.tail().load(Ordering::Relaxed);
             if found == tail {
-                M::mark("deferred: queue full");
+                M::mark("owner's queue full");
                 return false;
             }
             tail = found;
@@ -217,5 +217,102 @@ impl<M: Machine> Place<M> {
             number: self.number.load(Ordering::Relaxed),
             measured: self.measured.load(Ordering::Relaxed) != 0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chiliad_machine::Plain;
+    use chiliad_simulator::{Config, MemoryModel, Run, Sim};
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    fn request(number: u64) -> Waiting {
+        Waiting { words: [number, !number], queued: 3 * number, number, measured: number % 2 == 0 }
+    }
+
+    #[test]
+    fn requests_come_out_in_order_and_a_full_queue_takes_no_more() {
+        let queue = Queue::<Plain>::new();
+        let room = queue.places.count() as u64;
+        for round in 0..3 {
+            assert!(!queue.has_some());
+            let numbers = || (0..room).map(|at| round * room + at);
+            numbers().for_each(|number| assert!(queue.put(&request(number))));
+            assert!(!queue.put(&request(99)), "it is full");
+            assert!(queue.has_some());
+            let claim = queue.claim().expect("nobody has it");
+            assert!(queue.claim().is_none(), "somebody has it");
+            numbers().for_each(|number| assert_eq!(claim.take(), Some(request(number))));
+            assert_eq!(claim.take(), None);
+        }
+        assert!(queue.put(&request(7)));
+        queue.close();
+        assert!(!queue.put(&request(8)), "it is closed");
+        assert!(!queue.is_drained());
+        assert_eq!(queue.claim().and_then(|claim| claim.take()), Some(request(7)));
+        assert!(queue.is_drained());
+    }
+
+    /// What three cores put in is taken out once, by two that share the claim, and none is lost where the queue
+    /// is closed meanwhile.
+    fn shared(seed: u64, memory_model: MemoryModel) -> bool {
+        let mut run = Run::new(Config { memory_model, ..Config::new(seed) });
+        let queue = Rc::new(run.outside(Queue::<Sim>::new));
+        let put = Rc::new(RefCell::new(Vec::new()));
+        let taken = Rc::new(RefCell::new(Vec::new()));
+        for core in 0..3 {
+            let (queue, put) = (Rc::clone(&queue), Rc::clone(&put));
+            run.spawn(format!("puts in {core}"), move || {
+                for number in (0..6).map(|at| 10 * core + at) {
+                    if queue.put(&request(number)) {
+                        put.borrow_mut().push(number);
+                    }
+                }
+            });
+        }
+        for core in 0..2 {
+            let (queue, taken) = (Rc::clone(&queue), Rc::clone(&taken));
+            run.spawn(format!("takes out {core}"), move || {
+                let take = || {
+                    let Some(claim) = queue.claim() else { return };
+                    while let Some(request) = claim.take() {
+                        assert_eq!(request.words, [request.number, !request.number]);
+                        taken.borrow_mut().push(request.number);
+                        Sim::pause();
+                    }
+                };
+                for _ in 0..4 {
+                    take();
+                    Sim::pause();
+                }
+                queue.close();
+                let mut patience = chiliad_machine::Patience::<Sim>::new();
+                while !queue.is_drained() {
+                    take();
+                    patience.wait();
+                }
+            });
+        }
+        let outcome = run.go();
+        assert!(outcome.verdict.is_completed(), "seed {seed}: {}", outcome.verdict);
+        run.outside(|| drop(queue));
+        let (mut put, mut taken) = (put.take(), taken.take());
+        let all = put.len() == 18;
+        put.sort_unstable();
+        taken.sort_unstable();
+        assert_eq!(put, taken, "seed {seed}");
+        all
+    }
+
+    #[test]
+    fn cores_lose_no_request_and_take_none_twice() {
+        let mut some_refused = false;
+        for seed in 0..200 {
+            let model = if seed % 2 == 0 { MemoryModel::Sc } else { MemoryModel::Tso };
+            some_refused |= !shared(seed, model);
+        }
+        assert!(some_refused, "the queue was never full or closed too soon");
     }
 }

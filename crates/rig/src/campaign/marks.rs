@@ -57,6 +57,7 @@ const EXPECTED: [(&str, &[&str]); 12] = [
             "old version put by",
             "record unlinked",
             "old version read",
+            "owner's queue full",
             "value outgrew its record",
             "version collected",
         ],
