@@ -96,13 +96,12 @@ fn transactions_are_counted_exactly() {
 #[test]
 fn each_delivery_has_one_result() {
     let folder = Folder::new("deliveries");
-    let path = folder.path("deliveries.jsonl");
+    let path = folder.file("deliveries.jsonl");
     let flags = "--warehouses 1 --transactions 2000 --verify";
     for workload in ["tpcc", "tpcc-sql"] {
         for in_flight in [1, 4] {
             let line = format!(
-                "bench {workload} {flags} --interleave {in_flight} --deliveries {} {SMALL}",
-                path.display()
+                "bench {workload} {flags} --interleave {in_flight} --deliveries {path} {SMALL}"
             );
             let result = result(&line);
             assert_eq!(result["verified"]["passed"], true, "{line}: {}", result["verified"]);
@@ -111,8 +110,12 @@ fn each_delivery_has_one_result() {
             let delivered = &result["transactions"]["delivery"]["committed"];
             assert_eq!(deferred["queued"], *delivered, "{line}");
             assert_eq!(deferred["completed"], *delivered, "{line}");
-            assert_eq!((&deferred["within_80s"], &deferred["rule_holds"]), (&1.0.into(), &true.into()));
-            let all = ["committed", "rolled_back"].map(|name| result[name].as_u64().expect("a count"));
+            assert_eq!(
+                (&deferred["within_80s"], &deferred["rule_holds"]),
+                (&1.0.into(), &true.into())
+            );
+            let all =
+                ["committed", "rolled_back"].map(|name| result[name].as_u64().expect("a count"));
             assert_eq!(all.iter().sum::<u64>(), 2000, "{line}");
             let written = std::fs::read_to_string(&path).expect("the results");
             let records: Vec<serde_json::Value> =
@@ -125,7 +128,10 @@ fn each_delivery_has_one_result() {
             assert_eq!(Some(orders.sum::<usize>() as u64), deferred["orders"].as_u64());
             for record in &records {
                 assert_eq!(record["warehouse"], 1);
-                assert!(record["queued_us"].as_f64() <= record["completed_us"].as_f64(), "{record}");
+                assert!(
+                    record["queued_us"].as_f64() <= record["completed_us"].as_f64(),
+                    "{record}"
+                );
             }
         }
     }
