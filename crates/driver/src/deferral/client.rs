@@ -88,24 +88,24 @@ impl<M: Machine> Client<'_, M> {
         Ok(())
     }
 
-    /// Closes the client's own queue and runs what is in it. From here on whoever makes up a request of its partitions
-    /// runs it. Siblings may be at work on the queue: all leave only when it is empty.
+    /// Where no sibling is left to do it, closes the client's own queue and runs what is in it. From here on whoever makes up a
+    /// request of its partitions runs it.
     pub(crate) fn leave(&mut self) -> Result<()> {
         let Some(queues) = self.deferring.as_ref().map(|it| Arc::clone(&it.queues)) else {
             return Ok(());
         };
         let Some(queue) = queues.owned_by(self.client_id) else { return Ok(()) };
-        queue.close();
-        if M::fault(&LEFT_BEHIND) {
+        if !queue.leave() || M::fault(&LEFT_BEHIND) {
             return Ok(());
         }
+        queue.close();
         let mut patience = Patience::<M>::new();
         loop {
             self.run_queued(usize::MAX)?;
             if queue.is_drained() {
                 return Ok(());
             }
-            // A sibling runs one, or somebody is about to write one.
+            // Somebody is about to write one.
             patience.wait();
         }
     }

@@ -48,6 +48,8 @@ struct Front<M: Machine> {
     head: M::Word,
     /// Somebody takes out.
     claimed: M::Word,
+    /// Owners that have not left.
+    owners: M::Word,
 }
 
 /// One queue.
@@ -62,11 +64,11 @@ pub(crate) struct Queue<M: Machine> {
 pub(crate) struct Claim<'q, M: Machine>(&'q Queue<M>);
 
 impl<M: Machine> Queue<M> {
-    /// An empty one.
+    /// An empty one, for so many owners: the members of one client.
     ///
     /// # Panics
     /// When the machine has no memory left.
-    pub fn new() -> Self {
+    pub fn new(owners: usize) -> Self {
         let word = M::Word::new;
         let next = std::cell::Cell::new(0);
         let place = || Place {
@@ -79,7 +81,9 @@ impl<M: Machine> Queue<M> {
         Self {
             places: Array::new(if M::explores() { ROOM_EXPLORED } else { ROOM }, || Line(place())),
             tail: Array::new(1, || Line(word(0))),
-            front: Array::new(1, || Line(Front { head: word(0), claimed: word(0) })),
+            front: Array::new(1, || {
+                Line(Front { head: word(0), claimed: word(0), owners: word(owners as u64) })
+            }),
         }
     }
 
@@ -161,6 +165,12 @@ impl<M: Machine> Queue<M> {
         taken.is_ok().then_some(Claim(self))
     }
 
+    /// An owner leaves; whether it is the last one, who has to see to what is left.
+    pub fn leave(&self) -> bool {
+        // Relaxed: what is in the queue is ordered by turns and by the claim.
+        self.front().owners.fetch_add(u64::MAX, Ordering::Relaxed) == 1
+    }
+
     /// Nothing more is put in.
     pub fn close(&self) {
         // Relaxed: who puts in changes the same word.
@@ -234,7 +244,7 @@ mod tests {
 
     #[test]
     fn requests_come_out_in_order_and_a_full_queue_takes_no_more() {
-        let queue = Queue::<Plain>::new();
+        let queue = Queue::<Plain>::new(1);
         let room = queue.places.count() as u64;
         for round in 0..3 {
             assert!(!queue.has_some());
@@ -259,7 +269,7 @@ mod tests {
     /// is closed meanwhile.
     fn shared(seed: u64, memory_model: MemoryModel) -> bool {
         let mut run = Run::new(Config { memory_model, ..Config::new(seed) });
-        let queue = Rc::new(run.outside(Queue::<Sim>::new));
+        let queue = Rc::new(run.outside(|| Queue::<Sim>::new(2)));
         let put = Rc::new(RefCell::new(Vec::new()));
         let taken = Rc::new(RefCell::new(Vec::new()));
         for core in 0..3 {
@@ -286,6 +296,10 @@ mod tests {
                 for _ in 0..4 {
                     take();
                     Sim::pause();
+                }
+                // The last one sees to what is left.
+                if !queue.leave() {
+                    return;
                 }
                 queue.close();
                 let mut patience = chiliad_machine::Patience::<Sim>::new();

@@ -18,7 +18,9 @@ impl<M: Machine> Queues<M> {
             return None;
         }
         let count = plan.homes::<M>().min(partitions as usize);
-        Some(Self((0..count).map(|_| Queue::new()).collect()))
+        // Natively the members of a client share its home, in simulation each has its own.
+        let owners = if M::SIMULATED { 1 } else { plan.interleave };
+        Some(Self((0..count).map(|_| Queue::new(owners)).collect()))
     }
 
     /// The queue of the client that owns a partition: the one whose home it is, where TPC-C's clients have theirs, in
