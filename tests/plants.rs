@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Bugs that simulated runs catch, and a seed at which they do.
-const SEEDS: [(&str, u64); 104] = [
+const SEEDS: [(&str, u64); 107] = [
     ("no-read-validation", 0),
     ("foreign-latch-ignored", 0),
     ("no-node-set", 1),
@@ -118,6 +118,9 @@ const SEEDS: [(&str, u64); 104] = [
     ("sql-moved-row-stays", 0),
     ("sql-order-turned", 0),
     ("sql-first-not-added", 0),
+    ("deferred-place-shared", 228),
+    ("deferred-full-misread", 0),
+    ("deferred-left-behind", 2),
 ];
 
 /// Bugs that show in what a crash leaves behind, and a seed at which they do.

@@ -14,7 +14,7 @@
 //!
 //! Who finds the queue full runs the request itself: it never waits, so nothing that it holds can stand in the
 //! owner's way, and a warehouse with more deliveries than one client can run loses nothing over running each where it
-//! was made up. A client that leaves closes its queue and runs what is in it; after that, too, a request is run by
+//! was made up. A client that leaves, its last member if it has several, closes its queue and runs what is in it; after that, too, a request is run by
 //! whoever makes it up. So nothing is left when all clients have returned.
 
 mod client;
