@@ -162,7 +162,8 @@ impl<M: Machine> Queue<M> {
         }
         // Acquire pairs with the release in `Claim::drop`.
         let taken = claimed.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed);
-        taken.is_ok().then_some(Claim(self))
+        // Not `then_some`, which would make one and drop it where somebody else has the claim.
+        taken.is_ok().then(|| Claim(self))
     }
 
     /// An owner leaves; whether it is the last one, who has to see to what is left.
