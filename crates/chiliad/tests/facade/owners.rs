@@ -136,7 +136,7 @@ fn errors_and_panics_go_to_the_ticket_and_the_owner_goes_on() {
 #[test]
 fn what_was_handed_over_is_run_before_the_database_is_closed() {
     let scratch = Scratch::new();
-    let db = Database::open_with(&scratch.0, Options::default().owner_threads(2)).unwrap();
+    let db = Database::open_with(&scratch, Options::default().owner_threads(2)).unwrap();
     let table = counters(&db, 8);
     let (go_on, waits) = mpsc::channel::<()>();
     let first = db.submit_to(0, move |_| {
@@ -153,7 +153,7 @@ fn what_was_handed_over_is_run_before_the_database_is_closed() {
     go_on.send(()).unwrap();
     closing.join().unwrap().unwrap();
     assert_eq!(first.unwrap().wait(), Ok(()));
-    let db = Database::open(&scratch.0).unwrap();
+    let db = Database::open(&scratch).unwrap();
     let table: Table<u64, u64> = db.table("counters").unwrap();
     assert_eq!(db.run(|tx| tx.scan(&table, ..).values()).unwrap(), [100; 8]);
 }
