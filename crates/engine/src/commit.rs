@@ -51,25 +51,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         self.verification.prepared(point);
         self.append(point);
-        // Install, all writes with one context.
-        let mut cx = context!(self);
-        for at in 0..self.writes.entries.len() {
-            M::work(Cost::Install, 1);
-            let write = &self.writes.entries[at];
-            if M::fault(&SWITCH_IN_COMMIT_WINDOW) {
-                M::await_line(write.record.as_ptr().cast_const().cast(), 1);
-            }
-            if write.is_void() {
-                self.scheme.skip_write(write.record);
-                continue;
-            }
-            let value = self.verification.payload(write, &self.arena);
-            self.scheme.install(&mut cx, point, &mut self.writes, at, value);
-        }
-        let in_place = |write: &Write<M>| write.is_void() || write.spare[1].is_none();
-        debug_assert!(self.writes.entries.iter().all(in_place), "each value is in its record");
         let wrote = !self.writes.is_empty();
         if wrote {
+            self.install(point);
             self.leave_tombstones(point);
             if S::NEEDS.collects_before_release {
                 self.scheme.collect(&mut context!(self), view, usize::MAX);
@@ -91,6 +75,27 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.attempt.state = State::Idle;
         // What follows until the next begin is the scheme's too: collecting, reclaiming.
         Ok(Committed { epoch: point.epoch, seen_epoch, order: point.order, wrote })
+    }
+
+    /// Makes all writes the newest versions of their records, with one context.
+    #[inline]
+    fn install(&mut self, point: CommitPoint) {
+        let mut cx = context!(self);
+        for at in 0..self.writes.entries.len() {
+            M::work(Cost::Install, 1);
+            let write = &self.writes.entries[at];
+            if M::fault(&SWITCH_IN_COMMIT_WINDOW) {
+                M::await_line(write.record.as_ptr().cast_const().cast(), 1);
+            }
+            if write.is_void() {
+                self.scheme.skip_write(write.record);
+                continue;
+            }
+            let value = self.verification.payload(write, &self.arena);
+            self.scheme.install(&mut cx, point, &mut self.writes, at, value);
+        }
+        let in_place = |write: &Write<M>| write.is_void() || write.spare[1].is_none();
+        debug_assert!(self.writes.entries.iter().all(in_place), "each value is in its record");
     }
 
     /// Asserts the invariants of every write set that is about to be prepared.

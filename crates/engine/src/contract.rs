@@ -229,16 +229,16 @@ pub trait Scheme<M: Machine>: Sized + 'static {
 
     /// Reads as [`read`](Self::read) does, where a look at the record is all that there is to do: nobody is in the way, and
     /// the reads before need not be looked at. `None`: ask `read`. Most reads are such, and what `read` is given costs
-    /// more than they do.
+    /// more than they do. `opaque` are the epochs, where what was read is to be one state before the end.
     #[inline]
     fn read_alone(
         &mut self,
         record: RecordRef<M>,
         arena: &mut Arena,
         gaps: &Gaps<M>,
-        opacity: bool,
+        opaque: Option<&Epochs<M>>,
     ) -> Option<Version> {
-        let _ = (record, arena, gaps, opacity);
+        let _ = (record, arena, gaps, opaque);
         None
     }
 

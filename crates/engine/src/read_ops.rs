@@ -197,7 +197,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 let stamped = core.verification.is_on();
                 return core.scheme.read_sealed(record, &mut core.arena, stamped);
             }
-            match core.scheme.read_alone(record, &mut core.arena, &core.gaps, core.opacity) {
+            let opaque = core.opacity.then_some(&core.inner.words.epochs);
+            match core.scheme.read_alone(record, &mut core.arena, &core.gaps, opaque) {
                 Some(version) => Step::Done(version),
                 None => {
                     core.scheme.read(&mut context!(core), record, &mut core.arena, &core.writes)

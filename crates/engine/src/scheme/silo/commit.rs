@@ -4,6 +4,7 @@
 use super::{GLOBAL_TID, KEY_VALUE, Optimistic, SILO, faults, give_back};
 use crate::access::{Kind, Write, WriteSet};
 use crate::contract::{Abort, CommitPoint, Context};
+use crate::epoch::Epochs;
 use crate::gaps::Gaps;
 use crate::record_word;
 use crate::scheme::parts::versioned_read::latched_too_long;
@@ -271,9 +272,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         cx: &Context<'_, M, Self>,
         word: u64,
     ) -> Result<(), Abort<M>> {
-        if self.first_epoch == 0 {
-            self.first_epoch = cx.epochs.current();
-        }
+        self.note_first_read(cx.epochs);
         let size = self.reads.len() + cx.gaps.len();
         let younger = self.is_younger(word);
         if self.opacity.is_due(size, younger) { self.look(cx, size) } else { Ok(()) }
@@ -281,8 +280,16 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
 
     /// Whether nothing is due when `word` joins what was read, `size` entries then.
     #[inline]
-    pub(super) fn stays_quiet(&self, size: usize, word: u64) -> bool {
-        self.first_epoch != 0 && self.opacity.is_quiet(size, self.is_younger(word))
+    pub(super) fn stays_quiet(&mut self, epochs: &Epochs<M>, size: usize, word: u64) -> bool {
+        self.note_first_read(epochs);
+        self.opacity.is_quiet(size, self.is_younger(word))
+    }
+
+    #[inline]
+    fn note_first_read(&mut self, epochs: &Epochs<M>) {
+        if self.first_epoch == 0 {
+            self.first_epoch = epochs.current();
+        }
     }
 
     /// Whether the version of `word` is younger than the last look. The TIDs of `global-tid` have no epoch.

@@ -35,6 +35,7 @@ use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::contract::{Abort, CommitPoint, Context, Needs, NoLockTable, Scheme, Step, Tables};
+use crate::epoch::Epochs;
 use crate::gaps::Gaps;
 use crate::record_word;
 use crate::scheme::SchemeName;
@@ -171,7 +172,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         record: RecordRef<M>,
         arena: &mut Arena,
         gaps: &Gaps<M>,
-        opacity: bool,
+        opaque: Option<&Epochs<M>>,
     ) -> Option<Version> {
         if self.snapshot != 0 {
             return None;
@@ -179,7 +180,9 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         let (word, version) = versioned_read::present_alone(record, arena)?;
         if Self::TRACKS {
             let size = self.reads.len() + 1 + gaps.len();
-            if opacity && !self.stays_quiet(size, word) {
+            if let Some(epochs) = opaque
+                && !self.stays_quiet(epochs, size, word)
+            {
                 arena.truncate(version.bytes.start as usize);
                 return None;
             }
