@@ -5,6 +5,7 @@
 //! unknown table, or a row of a schema that is newer, has the catalog read anew.
 
 use crate::change::{self, NOTES, is_reserved};
+use crate::procedures::PROCEDURES;
 use chiliad::raw::{Range, TableId, TableLayout, TableSpec, Transaction as _};
 use chiliad::{Database, Error, RunOptions, Sequence};
 use chiliad_sql::{CatalogView, SqlError, TableDetails, TableInput};
@@ -29,6 +30,7 @@ pub(crate) struct Catalog {
     sequences: RwLock<HashMap<String, Arc<Sequence>>>,
     details: TableId,
     notes: TableId,
+    procedures: TableId,
     sees_newest: bool,
 }
 
@@ -86,6 +88,7 @@ impl Catalog {
     /// Those of reading and of declaring the server's own tables.
     pub fn new(database: Database) -> Result<Self, Error> {
         let (details, notes) = (own_table(&database, DETAILS)?, own_table(&database, NOTES)?);
+        let procedures = own_table(&database, PROCEDURES)?;
         change::finish(&database, details, notes)?;
         let sees_newest = sees_newest(&database, details, notes)?;
         let catalog = Self {
@@ -98,6 +101,7 @@ impl Catalog {
             sequences: RwLock::default(),
             details,
             notes,
+            procedures,
             sees_newest,
         };
         catalog.renew()?;
@@ -146,6 +150,11 @@ impl Catalog {
     /// The table of notes of commits that have not come into force.
     pub(crate) fn notes_table(&self) -> TableId {
         self.notes
+    }
+
+    /// The table of procedures in SQL.
+    pub(crate) fn procedures_table(&self) -> TableId {
+        self.procedures
     }
 
     /// A key for a note. One that was left by an earlier process has come into force by now.

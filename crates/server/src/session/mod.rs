@@ -17,6 +17,7 @@ mod login;
 mod names;
 mod output;
 mod portals;
+mod procedures;
 mod query;
 mod run;
 mod schema;

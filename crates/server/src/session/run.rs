@@ -92,6 +92,12 @@ impl Dialog {
             Kind::Schema => self.change_catalog(plan),
             Kind::Copy(copy) => self.begin_copy(plan, copy),
             Kind::Call(name) => self.call(name, plan, values).map(|()| Ran::Done),
+            Kind::CreateProcedure { procedure, replaces } => {
+                self.create_procedure(procedure, *replaces, plan).map(|()| Ran::Done)
+            }
+            Kind::DropProcedure { name, if_exists } => {
+                self.drop_procedure(name, *if_exists, plan).map(|()| Ran::Done)
+            }
             _ => self.run_utility(plan, formats).map(|()| Ran::Done),
         }
     }
