@@ -5,7 +5,6 @@
 //! unknown table, or a row of a schema that is newer, has the catalog read anew.
 
 use crate::change::{self, NOTES, is_reserved};
-use crate::procedures::PROCEDURES;
 use chiliad::raw::{Range, TableId, TableLayout, TableSpec, Transaction as _};
 use chiliad::{Database, Error, RunOptions, Sequence};
 use chiliad_sql::{CatalogView, SqlError, TableDetails, TableInput};
@@ -15,6 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 
 /// The table of what SQL says of tables. No statement sees it.
 pub(crate) const DETAILS: &str = "chiliad sql details";
+
+/// The table of procedures in SQL: declarations by name. No statement sees it.
+const PROCEDURES: &str = "chiliad sql procedures";
 
 /// The catalog of a server.
 pub(crate) struct Catalog {

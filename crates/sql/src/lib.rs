@@ -13,7 +13,7 @@
 //! | expressions | `expr` |
 //! | running it | `execute`, `run`, `environment` |
 //! | rows and keys as values | `storage` |
-//! | procedures in SQL, and the arguments of calls | `procedure` |
+//! | procedures in SQL, and the arguments of calls | `procedure`, `routine` |
 //! | changes of the catalog | `ddl`, `schema_change` |
 //! | types, values, their text and binary formats | `types`, `datum`, `numeric`, `codec` |
 //! | errors and their codes | `error` |
@@ -37,6 +37,7 @@ mod plan;
 mod prepare;
 mod prepared;
 mod procedure;
+mod routine;
 mod run;
 mod schema_change;
 mod stack;
@@ -58,9 +59,8 @@ pub use prepare::prepare;
 pub use prepared::{
     Copy, CopyFormat, Cursor, Fetch, Kind, Modes, OutputColumn, Prepared, Set, TransactionControl,
 };
-pub use procedure::{
-    Argument, Procedure, ProcedureBody, ProcedureParameter, call_arguments, converted,
-};
+pub use procedure::{Argument, ProcedureBody, call_arguments, converted};
+pub use routine::{Procedure, ProcedureParameter};
 pub use schema_change::SchemaChange;
 pub use statement::{Statement, parse};
 pub use types::Type;

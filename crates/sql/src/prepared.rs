@@ -3,7 +3,7 @@
 use crate::codec::to_text;
 use crate::datum::Datum;
 use crate::plan::Plan;
-use crate::procedure::Procedure;
+use crate::routine::Procedure;
 use crate::types::Type;
 use chiliad_api::TableId;
 

@@ -2,7 +2,7 @@
 
 use crate::error::SqlError;
 use crate::prepared::{CopyFormat, Cursor, Fetch, Modes, Set, TransactionControl};
-use crate::procedure::Procedure;
+use crate::routine::Procedure;
 use crate::statement::{Unexpected, parser, syntax_error};
 use sqlparser::ast;
 use sqlparser::tokenizer::{Token, TokenWithSpan};

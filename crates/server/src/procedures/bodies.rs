@@ -10,9 +10,6 @@ use chiliad_sql::{Procedure, ProcedureBody, SqlError};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The table of procedures. No statement sees it.
-pub(crate) const PROCEDURES: &str = "chiliad sql procedures";
-
 /// Bodies that are kept at most; then they are compiled anew.
 const BODIES_MAX: usize = 1024;
 

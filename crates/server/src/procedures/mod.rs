@@ -9,7 +9,7 @@ mod arguments;
 mod bodies;
 
 pub use arguments::{ArgumentType, Arguments};
-pub(crate) use bodies::{Bodies, Body, PROCEDURES};
+pub(crate) use bodies::{Bodies, Body};
 
 use chiliad::Transaction;
 use chiliad_sql::{Argument, SqlError};

@@ -1,6 +1,5 @@
 //! The body of a procedure, compiled.
 
-use super::Procedure;
 use crate::catalog::CatalogView;
 use crate::datum::Datum;
 use crate::environment::Environment;
@@ -8,6 +7,7 @@ use crate::error::{Result, SqlError};
 use crate::execute::execute;
 use crate::prepare::prepare_in_body;
 use crate::prepared::{Kind, Prepared};
+use crate::routine::Procedure;
 use crate::statement::parse;
 use crate::types::Type;
 use chiliad_api::{TableId, Transaction};

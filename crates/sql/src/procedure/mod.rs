@@ -5,7 +5,7 @@
 //!
 //! | to see | look into |
 //! | --- | --- |
-//! | a declaration, from its text and to it | `declaration` |
+//! | a declaration, from its text | `declaration`; as data, and to its text: `routine` |
 //! | the arguments of a call as values of the types of the parameters | `arguments` |
 //! | the body, compiled and run | `body` |
 
@@ -15,4 +15,3 @@ mod declaration;
 
 pub use arguments::{Argument, call_arguments, converted};
 pub use body::ProcedureBody;
-pub use declaration::{Procedure, ProcedureParameter};
