@@ -2,8 +2,9 @@
 
 use super::scope::{Scope, WorkloadFlags};
 use super::workloads::{
-    BankFlags, BiddingFlags, CountersFlags, HashFlags, InsertDeleteFlags, ScanFlags, SmallbankFlags, TatpFlags,
-    TpcbSqlFlags, TpccFlags, TpccSqlFlags, TpceFlags, TxbenchFlags, YcsbFlags,
+    BankFlags, BiddingFlags, CountersFlags, HashFlags, InsertDeleteFlags, ScanFlags,
+    SmallbankFlags, TatpFlags, TpcbSqlFlags, TpccFlags, TpccSqlFlags, TpceFlags, TxbenchFlags,
+    YcsbFlags,
 };
 use chiliad_engine::IndexKind;
 use chiliad_host::Stop;

@@ -25,9 +25,9 @@ pub use serve::ServeFlags;
 pub use soak::SoakFlags;
 pub use tasks::TaskFlags;
 pub use workloads::{
-    BankFlags, BiddingFlags, CountersFlags, HashFlags, IndexFlags, LOCK_TABLES, LocksFlags, ScanFlags,
-    SimulatedTimestampsFlags, SmallbankFlags, TatpFlags, TimestampsFlags, TpcbSqlFlags, TpccFlags,
-    TpccSqlFlags, TpceFlags, TxbenchFlags, YcsbFlags,
+    BankFlags, BiddingFlags, CountersFlags, HashFlags, IndexFlags, LOCK_TABLES, LocksFlags,
+    ScanFlags, SimulatedTimestampsFlags, SmallbankFlags, TatpFlags, TimestampsFlags, TpcbSqlFlags,
+    TpccFlags, TpccSqlFlags, TpceFlags, TxbenchFlags, YcsbFlags,
 };
 
 use chiliad_host::{Stop, values};

@@ -4,7 +4,9 @@ use crate::key::Lookup;
 use crate::nest;
 use crate::raw::{Left, Transaction as _};
 use crate::rules::Rules;
-use crate::{BadNumber, Error, Fetched, Field, Pending, Reader, Reason, Result, Row, Stored, Table};
+use crate::{
+    BadNumber, Error, Fetched, Field, Pending, Reader, Reason, Result, Row, Stored, Table,
+};
 use chiliad_engine::Committed;
 use core::ops::{Deref, DerefMut};
 use std::time::SystemTime;

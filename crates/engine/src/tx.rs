@@ -5,8 +5,8 @@ use crate::core::State;
 use crate::tables::dropped::unpin_catalog_version;
 use crate::worker::Worker;
 use chiliad_api::{
-    Cancel, Committed, Entry, Error, Get, Intent, Number, Outer, Part, Range, Recorder, Result, Row,
-    Scanned, Session, TableId, Transaction, Visit, VisitIndex,
+    Cancel, Committed, Entry, Error, Get, Intent, Number, Outer, Part, Range, Recorder, Result,
+    Row, Scanned, Session, TableId, Transaction, Visit, VisitIndex,
 };
 use chiliad_machine::{Fault, Machine, Ticks};
 

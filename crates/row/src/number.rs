@@ -205,7 +205,10 @@ impl fmt::Display for BadNumber {
                 write!(f, "the sum with {n} is out of the range of {}", integer.name())
             }
             Self::BeyondRow { bytes, needed } => {
-                write!(f, "a row of {bytes} bytes; a number that ends at byte {needed} is not in it")
+                write!(
+                    f,
+                    "a row of {bytes} bytes; a number that ends at byte {needed} is not in it"
+                )
             }
             Self::OtherVersion { version, found } => {
                 write!(f, "a number of rows of version {version}; the row is of version {found}")
@@ -240,9 +243,12 @@ mod tests {
             let integer = Integer::of(&text.parse().expect(text)).expect(text);
             assert_eq!(integer.name(), text);
             let bytes = integer.bytes();
-            for (start, n, sum) in
-                [(high, 1, None), (high - 1, 1, Some(high)), (low, -1, None), (high, -1, Some(high - 1))]
-            {
+            for (start, n, sum) in [
+                (high, 1, None),
+                (high - 1, 1, Some(high)),
+                (low, -1, None),
+                (high, -1, Some(high - 1)),
+            ] {
                 let mut row = [&[7; 3], &start.to_le_bytes()[..bytes], &[9]].concat();
                 let before = row.clone();
                 let added = Number::at(3, integer).add(&mut row, n);

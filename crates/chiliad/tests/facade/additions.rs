@@ -1,6 +1,6 @@
 //! Additions to columns, without a look at them: what they do and refuse, under every scheme.
 
-use crate::common::{open, others_can_write, patience};
+use crate::common::{Scratch, open, others_can_write, patience};
 use chiliad::{BadNumber, Database, Error, Field, Options, Result, Row, Scheme, Table, Text};
 use std::thread;
 
@@ -72,7 +72,12 @@ fn what_is_no_number_is_refused_and_the_transaction_goes_on() {
                 tx.add(&pages, &1, Page::SHARE, 1),
                 tx.add(&pages, &1, Page::CODE, 1),
             ];
-            let columns = [("title", "string"), ("score", "option(u32)"), ("share", "f64"), ("code", "text(3)")];
+            let columns = [
+                ("title", "string"),
+                ("score", "option(u32)"),
+                ("share", "f64"),
+                ("code", "text(3)"),
+            ];
             for (refused, (column, column_type)) in refused.into_iter().zip(columns) {
                 let (column, column_type) = (column.into(), column_type.into());
                 let bad = BadNumber::NotInteger { column, column_type };
@@ -102,7 +107,8 @@ fn a_sum_out_of_range_undoes_the_transaction() {
                 }
             });
             let told = refused.as_ref().map_err(Error::to_string);
-            let expected = format!("nothing was added: the sum with {n} is out of the range of u64");
+            let expected =
+                format!("nothing was added: the sum with {n} is out of the range of u64");
             assert_eq!(told, Err(expected), "{scheme}");
             assert!(!refused.unwrap_err().is_retryable());
         }
@@ -140,7 +146,8 @@ fn many_threads_count_in_one_row() {
             for _ in 0..3 {
                 scope.spawn(|| {
                     for _ in 0..EACH {
-                        let added = db.run_with(&patience(), |tx| tx.add(&pages, &1, Page::VIEWS, 1));
+                        let added =
+                            db.run_with(&patience(), |tx| tx.add(&pages, &1, Page::VIEWS, 1));
                         assert_eq!(added, Ok(true), "{scheme}");
                     }
                 });
@@ -169,12 +176,12 @@ struct Count {
 
 #[test]
 fn rows_of_an_earlier_release_are_added_to_where_their_column_lies() {
-    let scratch = crate::common::Scratch::new("additions_of_releases");
-    let db = Database::open(scratch.path(), Options::default()).unwrap();
+    let scratch = Scratch::new();
+    let db = Database::open(&scratch, Options::default()).unwrap();
     let counts: Table<u64, Count> = db.create_table("counts").unwrap();
     db.run(|tx| tx.insert(&counts, &1, &Count { views: 5 })).unwrap();
     db.close().unwrap();
-    let db = Database::open(scratch.path(), Options::default()).unwrap();
+    let db = Database::open(&scratch, Options::default()).unwrap();
     let counts: Table<u64, later::Count> = db.table("counts").unwrap();
     for views in [6, 7] {
         assert_eq!(db.run(|tx| tx.add(&counts, &1, later::Count::VIEWS, 1)), Ok(true));

@@ -203,7 +203,8 @@ impl<M: Machine> Occ<M> {
 
 impl<M: Machine> Scheme<M> for Occ<M> {
     const INFO: Info = SchemeName::Occ.info();
-    const NEEDS: Needs = Needs { copies_rows: true, watches_gaps: true, carries_additions: true, ..Needs::NOTHING };
+    const NEEDS: Needs =
+        Needs { copies_rows: true, watches_gaps: true, carries_additions: true, ..Needs::NOTHING };
 
     type Shared = TimestampSource<M>;
     type LeafHooks = MinInsertTids;

@@ -41,7 +41,10 @@ impl World<Interleaved> {
     }
 
     /// What commits of `body`.
-    fn run(&mut self, body: impl FnOnce(&mut Tx<'_, Interleaved>, TableId) -> Result<()>) -> Result<()> {
+    fn run(
+        &mut self,
+        body: impl FnOnce(&mut Tx<'_, Interleaved>, TableId) -> Result<()>,
+    ) -> Result<()> {
         let mut tx = self.worker.begin(&Intent::update())?;
         body(&mut tx, self.table)?;
         tx.commit().map(|_| ())
@@ -91,7 +94,8 @@ fn sums_are_there_after_the_commit_and_not_before() {
         assert_eq!(tx.add(table, b"a", WIDE, 5), Ok(true));
         tx.rollback();
         assert_eq!(world.row(), Some(row(104, 10)));
-        let read_only = world.worker.begin(&Intent::read_only()).expect("begins").add(table, b"a", WIDE, 1);
+        let read_only =
+            world.worker.begin(&Intent::read_only()).expect("begins").add(table, b"a", WIDE, 1);
         assert_eq!(read_only, Err(Error::ReadOnly));
     });
 }
@@ -244,7 +248,8 @@ fn rows_that_have_outgrown_their_records_are_added_to() {
 #[test]
 fn a_snapshot_sees_the_sum_that_was_there() {
     for Info { name, .. } in names::all::<Interleaved>().filter(|info| info.snapshots) {
-        let options = Options { snapshots: Snapshots::Always, snapshot_every: 1, ..Options::default() };
+        let options =
+            Options { snapshots: Snapshots::Always, snapshot_every: 1, ..Options::default() };
         let db = Db::<Interleaved>::open(name, options);
         let table = db.create_table(TableSpec::ordered("t")).expect("created");
         let mut worker = db.worker().expect("a slot");
@@ -311,7 +316,8 @@ fn what_a_transaction_reads_besides_is_checked_as_ever() {
             }
             assert_eq!(world.run(|tx, table| tx.add(table, b"a", WIDE, 1).map(|_| ())), Ok(()));
             let done = tx.commit().map(|_| ());
-            let accepted = [Reason::ReadChanged, Reason::TooLate].map(|it| Err(Error::Conflict(it)));
+            let accepted =
+                [Reason::ReadChanged, Reason::TooLate].map(|it| Err(Error::Conflict(it)));
             assert!(accepted.contains(&done), "{scheme} {done:?}");
         }
         assert_eq!(world.row(), Some(row(102, 7)));

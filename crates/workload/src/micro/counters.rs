@@ -132,13 +132,7 @@ impl Workload for Counters {
         1
     }
 
-    fn load(
-        &self,
-        tables: &[TableId],
-        _: usize,
-        _: u64,
-        insert: &mut InsertRow<'_>,
-    ) -> Result<()> {
+    fn load(&self, tables: &[TableId], _: usize, _: u64, insert: &mut InsertRow<'_>) -> Result<()> {
         for number in 0..self.options.counters {
             insert(tables[0], &number.to_be_bytes(), &EMPTY_ROW)?;
         }
@@ -198,7 +192,8 @@ impl Workload for Counters {
     fn conditions(&self, tables: &[TableId], run: &mut RunReadOnly<'_>) -> Result<Vec<Condition>> {
         let mut found = [(0, 0); 2];
         run(&mut |tx| {
-            found = [counted(tables[0], self.options.counters, tx)?, counted(tables[1], LEDGERS, tx)?];
+            found =
+                [counted(tables[0], self.options.counters, tx)?, counted(tables[1], LEDGERS, tx)?];
             Ok(())
         })?;
         let [counters, ledgers] = found;
