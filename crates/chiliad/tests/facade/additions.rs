@@ -1,7 +1,7 @@
 //! Additions to columns, without a look at them: what they do and refuse, under every scheme.
 
 use crate::common::{Scratch, open, others_can_write, patience};
-use chiliad::{BadNumber, Database, Error, Field, Options, Result, Row, Scheme, Table, Text};
+use chiliad::{BadNumber, Database, Error, Field, Result, Row, Scheme, Table, Text};
 use std::thread;
 
 #[derive(Row, Clone, Debug, PartialEq)]
@@ -177,11 +177,11 @@ struct Count {
 #[test]
 fn rows_of_an_earlier_release_are_added_to_where_their_column_lies() {
     let scratch = Scratch::new();
-    let db = Database::open(&scratch, Options::default()).unwrap();
+    let db = Database::open(&scratch).unwrap();
     let counts: Table<u64, Count> = db.create_table("counts").unwrap();
     db.run(|tx| tx.insert(&counts, &1, &Count { views: 5 })).unwrap();
     db.close().unwrap();
-    let db = Database::open(&scratch, Options::default()).unwrap();
+    let db = Database::open(&scratch).unwrap();
     let counts: Table<u64, later::Count> = db.table("counts").unwrap();
     for views in [6, 7] {
         assert_eq!(db.run(|tx| tx.add(&counts, &1, later::Count::VIEWS, 1)), Ok(true));
