@@ -209,7 +209,7 @@ pub use worker::Worker;
 
 pub use chiliad_api::RolledForward;
 pub use chiliad_derive::{Key, Row, Stored};
-pub use chiliad_engine::{Change, Difference, DuplicateKey, LayoutDiffers, LayoutPart};
+pub use chiliad_engine::{BadNumber, Change, Difference, DuplicateKey, LayoutDiffers, LayoutPart};
 pub use chiliad_engine::{CheckpointInfo, Checkpointed, LogError, Phase, Recovered};
 pub use chiliad_engine::{Column, ColumnType, Layout, NoColumnType};
 pub use chiliad_engine::{Error, Nested, Reason, Result, Snapshots, Timestamps};

@@ -35,7 +35,7 @@ pub use chiliad_engine::{
     TableId, TableLayout, TableSpec, Writes,
 };
 pub use chiliad_engine::{Entry, Get, Range, Row, Scanned, Transaction};
-pub use chiliad_engine::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
+pub use chiliad_engine::{Integer, KEY_BYTES_MAX, Number, VALUE_BYTES_MAX};
 
 use crate::until::Until;
 use crate::{Error, Reason, Result};
@@ -285,6 +285,14 @@ impl Transaction for Untyped<'_> {
         match self.recording()? {
             (operations, Some(undo)) => undo.put(operations, table, key, value),
             (operations, None) => operations.put(table, key, value),
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, table: TableId, key: &[u8], number: Number, n: i64) -> Result<bool> {
+        match self.recording()? {
+            (operations, Some(undo)) => undo.add(operations, (table, key), number, n),
+            (operations, None) => operations.add(table, key, number, n),
         }
     }
 

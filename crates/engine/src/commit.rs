@@ -1,6 +1,7 @@
 //! The commit, the same for all schemes, on one screen: prepare, append, install, release.
 
 use crate::access::{Kind, Write};
+use crate::additions::LOGGED_BEFORE_ITS_SUM;
 use crate::contract::{Abort, CommitPoint, Context, Scheme};
 use crate::core::{Core, State, context};
 use crate::durable::{APPENDED_AFTER_ITS_WINDOW, TRANSACTION_BYTES_MAX};
@@ -41,8 +42,18 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         M::enter_section();
         let point = match self.scheme.prepare(&mut context!(self), &mut self.writes) {
             Ok(point) => point,
-            Err(abort) => return Err(self.abort_commit(view, abort)),
+            Err(abort) => {
+                let error = self.mark_aborted(abort);
+                return Err(self.abort_commit(view, error));
+            }
         };
+        if M::fault(&LOGGED_BEFORE_ITS_SUM) {
+            self.append(point);
+        }
+        // What is added to rows becomes values of theirs.
+        if let Err(error) = self.make_sums() {
+            return Err(self.abort_commit(view, error));
+        }
         self.verification.writes(point, &self.writes, &self.arena);
         debug_assert!(point.order & record_word::FLAGS == 0, "an order leaves room for flags");
         // Append: before the window closes, so that an epoch is complete when its windows have.
@@ -50,7 +61,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             self.inner.words.epochs.close_window(self.heap.slot());
         }
         self.verification.prepared(point);
-        self.append(point);
+        if !M::fault(&LOGGED_BEFORE_ITS_SUM) {
+            self.append(point);
+        }
         let wrote = !self.writes.is_empty();
         if wrote {
             self.install(point);
@@ -115,11 +128,10 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         debug_assert!(self.writes.entries.iter().all(fresh), "nothing is prepared yet");
     }
 
-    /// The scheme aborts the commit that it was to prepare: rolls the transaction back.
+    /// The transaction cannot commit, which its scheme was to prepare, or has prepared: rolls it back.
     #[cold]
-    fn abort_commit(&mut self, view: &View<M>, abort: Abort<M>) -> Error {
+    fn abort_commit(&mut self, view: &View<M>, error: Error) -> Error {
         self.heap.unpin();
-        let error = self.mark_aborted(abort);
         self.abort_and_collect(view, false);
         M::leave_section();
         debug_assert!(matches!(self.attempt.state, State::Idle), "it is rolled back");

@@ -5,8 +5,8 @@ use crate::core::State;
 use crate::tables::dropped::unpin_catalog_version;
 use crate::worker::Worker;
 use chiliad_api::{
-    Cancel, Committed, Entry, Error, Get, Intent, Outer, Part, Range, Recorder, Result, Row,
-    Scanned, Session, TableId, Transaction, Visit, VisitIndex,
+    Cancel, Committed, Entry, Error, Get, Intent, Number, Outer, Part, Range, Recorder, Result,
+    Row, Scanned, Session, TableId, Transaction, Visit, VisitIndex,
 };
 use chiliad_machine::{Fault, Machine, Ticks};
 
@@ -303,6 +303,13 @@ impl<M: Machine, S: Scheme<M>> Transaction for Worker<M, S> {
         let Worker { view, core } = self;
         core.ready(true)?;
         core.put(view, table, key, value)
+    }
+
+    #[inline]
+    fn add(&mut self, table: TableId, key: &[u8], number: Number, n: i64) -> Result<bool> {
+        let Worker { view, core } = self;
+        core.ready(true)?;
+        core.add(view, table, key, number, n)
     }
 
     fn remove_row(&mut self, row: Row) -> Result<()> {

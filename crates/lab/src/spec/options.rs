@@ -147,6 +147,13 @@ impl RunSpec {
                     ("snapshot_reads", yes_no(options.snapshot_reads)),
                 ],
             ),
+            WorkloadOptions::Counters(options) => put(
+                shown,
+                [
+                    ("counters", options.counters.into()),
+                    ("snapshot_reads", yes_no(options.snapshot_reads)),
+                ],
+            ),
         }
     }
 
@@ -312,6 +319,9 @@ fn show_tpcc(options: &TpccOptions, shown: &mut Shown) {
             ("read_only_tables", yes_no(options.read_only_tables)),
         ],
     );
+    if options.totals_apart {
+        put(shown, [("totals_apart", yes_no(true))]);
+    }
 }
 
 fn show_smallbank(options: &SmallbankOptions, shown: &mut Shown) {

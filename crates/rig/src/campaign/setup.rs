@@ -9,7 +9,7 @@ use chiliad_engine::{Error, Info, Options, Result, Snapshots, Timestamps};
 use chiliad_simulator::{Config, MemoryModel, Schedule};
 use chiliad_workload::WorkloadOptions;
 use chiliad_workload::bidding::BiddingOptions;
-use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
+use chiliad_workload::micro::{BankOptions, CountersOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::sql::tpcb::TpcbOptions;
 use chiliad_workload::tatp::TatpOptions;
@@ -73,6 +73,10 @@ impl Case {
             "bank" => {
                 let options = BankOptions { snapshot_reads, ..Default::default() };
                 WorkloadOptions::Bank(options)
+            }
+            "counters" => {
+                let options = CountersOptions { snapshot_reads, ..Default::default() };
+                WorkloadOptions::Counters(options)
             }
             "tpcc" | "tpcc-sql" => {
                 let read_only_tables = !self.no_read_only;

@@ -140,8 +140,8 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             debug_assert!(write.spare.iter().all(Option::is_none), "nothing is set aside yet");
             let record = write.record;
             // In a verified run a tombstone's value is its stamp.
-            let installs = write.kind == Kind::Put || cx.stamped;
-            let new_bytes = if installs { write.value.length as usize } else { 0 };
+            let installs = write.kind != Kind::Remove || cx.stamped;
+            let new_bytes = if installs { write.new_bytes() } else { 0 };
             if new_bytes > cx.heap.room(record) {
                 let block = cx.heap.alloc_record(SlotKind::Version, new_bytes);
                 write.spare[1] = Some(block.map_err(|_| Abort::out_of_memory())?);

@@ -96,8 +96,12 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         _ => SchemeName::KeyValue.info(),
     };
 
-    const NEEDS: Needs =
-        Needs { watches_gaps: Self::TRACKS, versions_expire: true, ..Needs::NOTHING };
+    const NEEDS: Needs = Needs {
+        watches_gaps: Self::TRACKS,
+        versions_expire: true,
+        carries_additions: true,
+        ..Needs::NOTHING
+    };
 
     type Shared = Global<M>;
     type LeafHooks = MinInsertTids;
@@ -190,6 +194,27 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
             self.reads.push(Read { record, word });
         }
         Some(version)
+    }
+
+    #[inline]
+    fn peek(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+        arena: &mut Arena,
+    ) -> Step<M, Version> {
+        debug_assert!(self.snapshot == 0, "the past does not change");
+        let (word, version) = match versioned_read::present(record, arena, cx.stamped).done() {
+            Ok(found) => found,
+            Err(other) => return other,
+        };
+        match Self::TRACKS && cx.opacity {
+            true => match self.stay_opaque(cx, word) {
+                Ok(()) => Step::Done(version),
+                Err(abort) => Step::Abort(abort),
+            },
+            false => Step::Done(version),
+        }
     }
 
     #[inline]
