@@ -40,20 +40,10 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.renew_gaps()?;
         // Prepare: conflicting transactions are excluded from here on, and spin.
         M::enter_section();
-        let point = match self.scheme.prepare(&mut context!(self), &mut self.writes) {
+        let point = match self.prepare() {
             Ok(point) => point,
-            Err(abort) => {
-                let error = self.mark_aborted(abort);
-                return Err(self.abort_commit(view, error));
-            }
+            Err(error) => return Err(self.abort_commit(view, error)),
         };
-        if M::fault(&LOGGED_BEFORE_ITS_SUM) {
-            self.append(point);
-        }
-        // What is added to rows becomes values of theirs.
-        if let Err(error) = self.make_sums() {
-            return Err(self.abort_commit(view, error));
-        }
         self.verification.writes(point, &self.writes, &self.arena);
         debug_assert!(point.order & record_word::FLAGS == 0, "an order leaves room for flags");
         // Append: before the window closes, so that an epoch is complete when its windows have.
@@ -88,6 +78,20 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.attempt.state = State::Idle;
         // What follows until the next begin is the scheme's too: collecting, reclaiming.
         Ok(Committed { epoch: point.epoch, seen_epoch, order: point.order, wrote })
+    }
+
+    /// Excludes conflicting transactions; what is added to rows becomes values of theirs.
+    #[inline]
+    fn prepare(&mut self) -> Result<CommitPoint> {
+        let prepared = self.scheme.prepare(&mut context!(self), &mut self.writes);
+        let point = prepared.map_err(|abort| self.mark_aborted(abort))?;
+        if M::fault(&LOGGED_BEFORE_ITS_SUM) {
+            self.append(point);
+        }
+        self.make_sums()?;
+        let valued = |write: &Write<M>| write.kind != Kind::Add;
+        debug_assert!(self.writes.entries.iter().all(valued), "the log gets values");
+        Ok(point)
     }
 
     /// Makes all writes the newest versions of their records, with one context.

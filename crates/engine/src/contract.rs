@@ -248,7 +248,7 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     }
 
     /// Reads the newest version of `record` and does not remember it: what an addition looks at, to find that the row is
-    /// there and has the number. Called under schemes that carry additions ([`Needs::carries_additions`]).
+    /// there and has the number. Called under schemes that carry additions (`Needs::carries_additions`).
     fn peek(
         &mut self,
         cx: &mut Context<'_, M, Self>,

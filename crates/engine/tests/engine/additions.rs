@@ -8,7 +8,7 @@ use chiliad_engine::{
     BadNumber, Database, Error, Info, Integer, Intent, Number, Options, Reason, Result, Silo,
     Snapshots, TableId, TableSpec, Transaction, names,
 };
-use chiliad_machine::{Interleaved, Machine};
+use chiliad_machine::{Fault, Interleaved, Machine};
 use chiliad_simulator::{DiskFaults, FaultyDisk, Run, Sim};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -329,7 +329,17 @@ fn what_a_transaction_reads_besides_is_checked_as_ever() {
 
 /// Two simulated cores that each count to `turns` in one row. Returns the conflicts, and what the row is then.
 fn count(scheme: &'static str, seed: u64, turns: i64, blind: bool) -> (u64, Vec<u8>) {
-    let mut run = Run::new(drawn(seed, None));
+    count_with(None, scheme, seed, turns, blind)
+}
+
+fn count_with(
+    fault: Option<&'static Fault>,
+    scheme: &'static str,
+    seed: u64,
+    turns: i64,
+    blind: bool,
+) -> (u64, Vec<u8>) {
+    let mut run = Run::new(drawn(seed, fault));
     let (db, table) = run.outside(|| {
         let db = Db::<Sim>::open(scheme, Options { verify: true, ..Options::default() });
         let table = db.create_table(TableSpec::ordered("t")).expect("created");
@@ -386,6 +396,19 @@ fn two_that_add_to_one_row_are_not_refused() {
         refused += conflicts;
     }
     assert!(refused > 0, "those that read are");
+}
+
+#[test]
+fn planted_bugs_of_additions_show_in_the_sum() {
+    for name in ["added-to-an-old-value", "added-twice"] {
+        let fault = chiliad_engine::faults().find(|fault| fault.name == name).expect(name);
+        for scheme in BLIND {
+            let mut seeds = 0..seeds(40);
+            let shows =
+                seeds.any(|seed| count_with(Some(fault), scheme, seed, 20, true).1 != row(40, 0));
+            assert!(shows, "{name} under {scheme}");
+        }
+    }
 }
 
 #[test]

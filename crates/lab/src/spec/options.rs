@@ -11,6 +11,7 @@ use chiliad_host::values::show_time;
 use chiliad_simulator::MemoryModel;
 use chiliad_simulator::description::Coherence;
 use chiliad_workload::WorkloadOptions;
+use chiliad_workload::micro::CountersOptions;
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::tatp::{self, TatpOptions};
 use chiliad_workload::tpcc::{Scale, TpccOptions};
@@ -147,13 +148,7 @@ impl RunSpec {
                     ("snapshot_reads", yes_no(options.snapshot_reads)),
                 ],
             ),
-            WorkloadOptions::Counters(options) => put(
-                shown,
-                [
-                    ("counters", options.counters.into()),
-                    ("snapshot_reads", yes_no(options.snapshot_reads)),
-                ],
-            ),
+            WorkloadOptions::Counters(options) => show_counters(options, shown),
         }
     }
 
@@ -300,6 +295,11 @@ fn show_ycsb(options: &YcsbOptions, shown: &mut Shown) {
             ("lock_order", if options.key_order { "key" } else { "request" }.into()),
         ],
     );
+}
+
+fn show_counters(options: &CountersOptions, shown: &mut Shown) {
+    let snapshot_reads = yes_no(options.snapshot_reads);
+    put(shown, [("counters", options.counters.into()), ("snapshot_reads", snapshot_reads)]);
 }
 
 fn show_tpcc(options: &TpccOptions, shown: &mut Shown) {

@@ -74,10 +74,7 @@ impl Case {
                 let options = BankOptions { snapshot_reads, ..Default::default() };
                 WorkloadOptions::Bank(options)
             }
-            "counters" => {
-                let options = CountersOptions { snapshot_reads, ..Default::default() };
-                WorkloadOptions::Counters(options)
-            }
+            "counters" => WorkloadOptions::Counters(counters(snapshot_reads)),
             "tpcc" | "tpcc-sql" => {
                 let read_only_tables = !self.no_read_only;
                 let micro = TpccOptions::micro();
@@ -179,4 +176,8 @@ impl Case {
             ..explored::config(schedule, self.seed)
         }
     }
+}
+
+fn counters(snapshot_reads: bool) -> CountersOptions {
+    CountersOptions { snapshot_reads, ..CountersOptions::default() }
 }
