@@ -59,7 +59,8 @@ fn send(running: &Running, bytes: &[u8], seed: u64) -> (Vec<u8>, bool) {
     match stream.read_to_end(&mut heard) {
         Ok(_) => (heard, true),
         Err(error) if error.kind() == ErrorKind::WouldBlock => {
-            panic!("seed {seed}: the server neither answers nor closes")
+            let (sent, heard) = [bytes, &heard[..]].map(String::from_utf8_lossy).into();
+            panic!("seed {seed}: after {sent:?} and {heard:?} the server neither answers nor closes")
         }
         Err(_) => (heard, false),
     }

@@ -88,7 +88,7 @@ impl Connection {
         loop {
             self.write()?;
             if self.ends {
-                let all = self.session.output().unsent() == 0 && !self.channel.is_behind();
+                let all = self.session.output().owed() == 0 && !self.channel.is_behind();
                 if all {
                     self.channel.finish();
                 }
