@@ -1,4 +1,5 @@
 //! Clients that insert pairs of rows, each pair in one transaction, and know what they were answered.
+#![allow(dead_code, reason = "each test file uses a part of it")]
 
 use crate::served::{Raw, Served};
 use std::collections::HashSet;

@@ -1,4 +1,5 @@
 //! `chiliad serve` as a process, and clients of it.
+#![allow(dead_code, reason = "each test file uses a part of it")]
 
 #[path = "../../crates/server/tests/common/raw.rs"]
 #[allow(dead_code, reason = "each test file uses a part of it")]

@@ -60,7 +60,9 @@ fn send(running: &Running, bytes: &[u8], seed: u64) -> (Vec<u8>, bool) {
         Ok(_) => (heard, true),
         Err(error) if error.kind() == ErrorKind::WouldBlock => {
             let (sent, heard) = [bytes, &heard[..]].map(String::from_utf8_lossy).into();
-            panic!("seed {seed}: after {sent:?} and {heard:?} the server neither answers nor closes")
+            panic!(
+                "seed {seed}: after {sent:?} and {heard:?} the server neither answers nor closes"
+            )
         }
         Err(_) => (heard, false),
     }

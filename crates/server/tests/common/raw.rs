@@ -141,14 +141,15 @@ impl Raw {
         }
     }
 
-    /// As [`Raw::told`]; `None` where the server has gone before it has said everything.
+    /// As [`Raw::told`]; `None` where the server has gone before it has said everything, and has not said why.
     pub fn hear_all(&mut self) -> Option<Vec<String>> {
         self.send().ok()?;
-        let mut heard = Vec::new();
+        let mut heard: Vec<String> = Vec::new();
         loop {
-            match self.next().ok()? {
-                said if said.kind == b'Z' => return Some(heard),
-                said => heard.push(said.short()),
+            match self.next() {
+                Ok(said) if said.kind == b'Z' => return Some(heard),
+                Ok(said) => heard.push(said.short()),
+                Err(_) => return heard.last()?.starts_with('E').then_some(heard),
             }
         }
     }
