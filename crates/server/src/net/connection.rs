@@ -101,6 +101,8 @@ impl Connection {
                     // A part of a handshake is answered, though it is nothing for the session.
                     self.write()?;
                     match read {
+                        // What it waited for has failed meanwhile: it is closed when that is told.
+                        _ if self.ends => {}
                         Some(After::Yields) => {}
                         Some(after) => return Ok(after),
                         None => return Ok(After::Waits),
@@ -114,7 +116,7 @@ impl Connection {
                     let before = self.session.output().unsent();
                     self.write()?;
                     let after = self.session.output().unsent();
-                    if after == before {
+                    if after == before && !self.ends {
                         return Ok(After::Waits);
                     }
                 }

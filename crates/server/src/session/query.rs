@@ -86,10 +86,14 @@ impl Dialog {
                 match self.commit(After::Query) {
                     Ok(Committed::Now) => break,
                     Ok(Committed::Later) => return Step::Wait,
-                    Err(error) => match self.again_or_over(error) {
-                        true => continue,
-                        false => break,
-                    },
+                    Err(error) => {
+                        // What the statements have said counts when they are committed.
+                        self.take_back();
+                        match self.again_or_over(error) {
+                            true => continue,
+                            false => break,
+                        }
+                    }
                 }
             };
             query.next += 1;
