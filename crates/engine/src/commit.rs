@@ -97,6 +97,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Makes all writes the newest versions of their records, with one context.
     #[inline]
     fn install(&mut self, point: CommitPoint) {
+        debug_assert!(self.heap.is_pinned(), "records stay while they are written");
         let mut cx = context!(self);
         for at in 0..self.writes.entries.len() {
             M::work(Cost::Install, 1);

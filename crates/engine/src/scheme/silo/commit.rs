@@ -275,6 +275,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         self.note_first_read(cx.epochs);
         let size = self.reads.len() + cx.gaps.len();
         let younger = self.is_younger(word);
+        debug_assert!(self.first_epoch > 0, "the first read has an epoch");
         if self.opacity.is_due(size, younger) { self.look(cx, size) } else { Ok(()) }
     }
 
@@ -287,6 +288,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
 
     #[inline]
     fn note_first_read(&mut self, epochs: &Epochs<M>) {
+        debug_assert!(self.snapshot == 0, "the past is one state in any case");
         if self.first_epoch == 0 {
             self.first_epoch = epochs.current();
         }
