@@ -276,7 +276,7 @@ mod tests {
         let number = Number::at(2, Integer::U32);
         let short = BadNumber::BeyondRow { bytes: 5, needed: 6 };
         assert_eq!(number.add(&mut [0; 5], 1), Err(short));
-        assert_eq!(Number::at(usize::MAX, Integer::U8).add(&mut [0; 5], 1).is_err(), true);
+        assert!(Number::at(usize::MAX, Integer::U8).add(&mut [0; 5], 1).is_err());
         let number = Number::of_version(3, 0, Integer::U8);
         assert_eq!(number.add(&mut [3, 0, 1], 1), Ok(()));
         let other = BadNumber::OtherVersion { version: 3, found: 2 };
