@@ -38,7 +38,7 @@ fn mutated(seed: u64) -> Vec<u8> {
     let mut talk = all[dice.below(all.len())].clone();
     let other = &all[dice.below(all.len())];
     let way = dice.below(4);
-    if way % 2 == 0 {
+    if way.is_multiple_of(2) {
         (0..1 + dice.below(3)).for_each(|_| change_messages(&mut talk, other, &mut dice));
     }
     let mut bytes = bytes_of(&talk, way == 1, &mut dice);
