@@ -28,6 +28,7 @@ fn a_run_is_a_function_of_flags_and_seed() {
         "scan",
         "hash",
         "bank",
+        "counters",
     ] {
         for model in ["sc", "tso"] {
             let line = format!(

@@ -2,8 +2,9 @@
 
 use super::scope::{Scope, WorkloadFlags};
 use super::workloads::{
-    BankFlags, BiddingFlags, HashFlags, InsertDeleteFlags, ScanFlags, SmallbankFlags, TatpFlags,
-    TpcbSqlFlags, TpccFlags, TpccSqlFlags, TpceFlags, TxbenchFlags, YcsbFlags,
+    BankFlags, BiddingFlags, CountersFlags, HashFlags, InsertDeleteFlags, ScanFlags,
+    SmallbankFlags, TatpFlags, TpcbSqlFlags, TpccFlags, TpccSqlFlags, TpceFlags, TxbenchFlags,
+    YcsbFlags,
 };
 use chiliad_engine::IndexKind;
 use chiliad_host::Stop;
@@ -11,7 +12,7 @@ use chiliad_lab::spec::Load;
 use chiliad_words::take;
 use chiliad_workload::WorkloadOptions;
 use chiliad_workload::bidding::BiddingOptions;
-use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
+use chiliad_workload::micro::{BankOptions, CountersOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::sql::tpcb::TpcbOptions;
 use chiliad_workload::tatp::TatpOptions;
@@ -118,6 +119,10 @@ impl WorkloadFlags for TpccFlags {
 impl WorkloadFlags for TpccSqlFlags {
     fn load(&self, scope: &Scope) -> Result<Load, Stop> {
         let (options, micro) = self.tpcc.options(scope)?;
+        if options.totals_apart {
+            let problem = "yes: the statements have W_YTD and D_YTD in WAREHOUSE and DISTRICT";
+            return Err(Stop::bad("--totals-apart", problem));
+        }
         Ok(self.tpcc.deferring(Load::new(WorkloadOptions::TpccSql(options), micro)))
     }
 
@@ -146,6 +151,7 @@ impl TpccFlags {
             snapshot_reads: snapshot_reads(self.snapshot_reads, true, scope)?,
             scale,
             read_only_tables: self.read_only_tables,
+            totals_apart: self.totals_apart,
         };
         valid(options.validate())?;
         Ok((options, micro))
@@ -272,5 +278,15 @@ impl WorkloadFlags for BankFlags {
         options.snapshot_reads = snapshot_reads(self.snapshot_reads, true, scope)?;
         valid(options.validate())?;
         Ok(Load::new(WorkloadOptions::Bank(options), false))
+    }
+}
+
+impl WorkloadFlags for CountersFlags {
+    fn load(&self, scope: &Scope) -> Result<Load, Stop> {
+        let mut options = CountersOptions::default();
+        take!(options, self: counters);
+        options.snapshot_reads = snapshot_reads(self.snapshot_reads, true, scope)?;
+        valid(options.validate())?;
+        Ok(Load::new(WorkloadOptions::Counters(options), false))
     }
 }

@@ -85,6 +85,8 @@ flags! {
         deferred: one_of(DEFERRALS, Deferral),
         /// Write the results of deliveries to this file, one line of JSON for each; with --deferred owner.
         deliveries: file(),
+        /// Whether W_YTD and D_YTD are rows of their own, which payments add to and do not read.
+        totals_apart: yes_no() = "no",
     }
 }
 
@@ -261,6 +263,16 @@ flags! {
         cards: small(3, 4_000_000_000),
         /// Owners, 1 to 65535 [default: 4].
         owners: small(1, 65_535),
+        /// Whether audits read a snapshot of the past [default: yes where the scheme has snapshots].
+        snapshot_reads: yes_no(),
+    }
+}
+
+flags! {
+    /// `counters`.
+    CountersFlags {
+        /// Counters, 2 to 10000000 [default: 6].
+        counters: small(2, 10_000_000),
         /// Whether audits read a snapshot of the past [default: yes where the scheme has snapshots].
         snapshot_reads: yes_no(),
     }

@@ -160,6 +160,7 @@ mod session;
 mod sleeper;
 mod snapshot_ages;
 mod string_prefix;
+mod submit_to;
 mod table;
 mod table_list;
 mod tables;
@@ -211,7 +212,7 @@ pub use worker::Worker;
 
 pub use chiliad_api::RolledForward;
 pub use chiliad_derive::{Key, Row, Stored};
-pub use chiliad_engine::{Change, Difference, DuplicateKey, LayoutDiffers, LayoutPart};
+pub use chiliad_engine::{BadNumber, Change, Difference, DuplicateKey, LayoutDiffers, LayoutPart};
 pub use chiliad_engine::{CheckpointInfo, Checkpointed, LogError, Phase, Recovered};
 pub use chiliad_engine::{Column, ColumnType, Layout, NoColumnType};
 pub use chiliad_engine::{Error, Nested, Reason, Result, Snapshots, Timestamps};

@@ -24,6 +24,7 @@ mod bind;
 mod catalog;
 mod client;
 mod deferral;
+mod deferring;
 mod durable;
 pub mod explored;
 mod history;

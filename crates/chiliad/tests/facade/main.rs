@@ -1,6 +1,7 @@
 //! The tests of the library from outside, in one program: what they share is compiled and linked once. Those that need a process
 //! for themselves are beside it.
 
+mod additions;
 mod asynchronous;
 mod bad_input;
 mod batch;

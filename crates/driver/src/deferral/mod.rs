@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | the queue, in the machine's words | `queue.rs` |
 //! | who owns which partition | `queues.rs` |
-//! | what a client does before, between and after its own requests | `client.rs` |
+//! | a client's access; what it does before, between and after its own requests | `client.rs`; `deferring.rs` beside this folder |
 //! | that each request is run once, and after how long | `report.rs` |
 //!
 //! Who finds the queue full runs the request itself: it never waits, so nothing that it holds can stand in the

@@ -131,12 +131,12 @@ impl Deferrals {
     }
 
     /// A request has been queued.
-    pub(super) fn queued_one(&mut self, number: u64) {
+    pub(crate) fn queued_one(&mut self, number: u64) {
         self.queued.add_one(number);
     }
 
     /// A request has been done, `delay_ns` after it was queued.
-    pub(super) fn completed_one(&mut self, number: u64, delay_ns: u64, outcome: &Outcome) {
+    pub(crate) fn completed_one(&mut self, number: u64, delay_ns: u64, outcome: &Outcome) {
         self.completed.add_one(number);
         self.delay_ns.saturating_record(delay_ns.max(1));
         self.soon += u64::from(u128::from(delay_ns) <= SOON.as_nanos());
@@ -146,7 +146,7 @@ impl Deferrals {
     }
 
     /// Keeps a record, as long as there is room.
-    pub(super) fn keep(&mut self, record: ResultRecord) {
+    pub(crate) fn keep(&mut self, record: ResultRecord) {
         if self.records.len() < RECORDS_MAX {
             self.records.push(record);
         } else {

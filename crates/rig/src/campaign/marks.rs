@@ -7,7 +7,7 @@ pub const SEEDS_MIN: u64 = 200;
 
 /// By workload, under schemes that track what they read. Marks are set where the branch is, by
 /// `Machine::mark`.
-const EXPECTED: [(&str, &[&str]); 12] = [
+const EXPECTED: [(&str, &[&str]); 13] = [
     (
         "scan",
         &[
@@ -47,6 +47,10 @@ const EXPECTED: [(&str, &[&str]); 12] = [
             "record unlinked",
             "old version read",
         ],
+    ),
+    (
+        "counters",
+        &["old version put by", "read waited for a latch", "record unlinked", "old version read"],
     ),
     (
         "tpcc",

@@ -11,7 +11,7 @@ use chiliad_engine::{Error, Info, Options, Result, Snapshots, Timestamps};
 use chiliad_simulator::{Config, MemoryModel, Schedule};
 use chiliad_workload::WorkloadOptions;
 use chiliad_workload::bidding::BiddingOptions;
-use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
+use chiliad_workload::micro::{BankOptions, CountersOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::sql::tpcb::TpcbOptions;
 use chiliad_workload::tatp::TatpOptions;
@@ -76,6 +76,7 @@ impl Case {
                 let options = BankOptions { snapshot_reads, ..Default::default() };
                 WorkloadOptions::Bank(options)
             }
+            "counters" => WorkloadOptions::Counters(counters(snapshot_reads)),
             "tpcc" | "tpcc-sql" => {
                 let read_only_tables = !self.no_read_only;
                 let micro = TpccOptions::micro();
@@ -178,4 +179,8 @@ impl Case {
             ..explored::config(schedule, self.seed)
         }
     }
+}
+
+fn counters(snapshot_reads: bool) -> CountersOptions {
+    CountersOptions { snapshot_reads, ..CountersOptions::default() }
 }
