@@ -27,7 +27,7 @@ impl Owners {
     /// evenly (Fibonacci hashing).
     pub fn of(&self, partition: u64) -> usize {
         let spread = partition.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (u128::from(spread) * self.0.len() as u128 >> 64) as usize
+        ((u128::from(spread) * self.0.len() as u128) >> 64) as usize
     }
 
     /// An owner's thread.
