@@ -135,16 +135,17 @@ impl Number {
     /// [`BadNumber::OtherVersion`], [`BadNumber::BeyondRow`].
     #[inline]
     pub fn check(self, row: &[u8]) -> Result<(), BadNumber> {
+        // A row of another version has other columns, and perhaps fewer.
+        if let (Some(version), Ok((found, _))) = (self.version, split(row))
+            && version != found
+        {
+            return Err(BadNumber::OtherVersion { version, found });
+        }
         let needed = self.offset.saturating_add(self.integer.bytes());
         if row.len() < needed {
             return Err(BadNumber::BeyondRow { bytes: row.len(), needed });
         }
-        match (self.version, split(row)) {
-            (Some(version), Ok((found, _))) if version != found => {
-                Err(BadNumber::OtherVersion { version, found })
-            }
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     /// Adds `n` to it.
