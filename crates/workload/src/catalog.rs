@@ -47,6 +47,12 @@ pub enum WorkloadOptions {
 }
 
 impl WorkloadOptions {
+    /// Whether some of its requests may wait for the client that owns their partition.
+    #[must_use]
+    pub fn defers(&self) -> bool {
+        matches!(self, Self::Tpcc(_) | Self::TpccSql(_))
+    }
+
     /// The workload itself.
     ///
     /// # Errors

@@ -240,7 +240,12 @@ mod tests {
     use std::rc::Rc;
 
     fn request(number: u64) -> Waiting {
-        Waiting { words: [number, !number], queued: 3 * number, number, measured: number % 2 == 0 }
+        Waiting {
+            words: [number, !number],
+            queued: 3 * number,
+            number,
+            measured: number.is_multiple_of(2),
+        }
     }
 
     #[test]

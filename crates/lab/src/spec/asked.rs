@@ -101,10 +101,13 @@ pub struct Asked {
     pub repeat: usize,
 }
 
-/// Who runs requests that may wait, unless it is said: their owner, but where servers have nothing in common except the log, or
-/// where there are no clients.
-fn default_deferral(scheme: &Info) -> Deferral {
-    if shares_log(scheme) || is_ordered(scheme) { Deferral::Inline } else { Deferral::Owner }
+/// Who runs requests that may wait, unless it is said: their owner, but where servers have nothing in common except the log,
+/// where there are no clients, or nothing may wait.
+fn default_deferral(scheme: &Info, workload: &WorkloadOptions) -> Deferral {
+    match shares_log(scheme) || is_ordered(scheme) || !workload.defers() {
+        true => Deferral::Inline,
+        false => Deferral::Owner,
+    }
 }
 
 impl Load {
@@ -216,7 +219,10 @@ impl Asked {
                 On::Native | On::Explored => 0,
             },
             stalled_at: self.load.stalled_at,
-            deferral: self.load.deferral.unwrap_or_else(|| default_deferral(self.scheme)),
+            deferral: self
+                .load
+                .deferral
+                .unwrap_or_else(|| default_deferral(self.scheme, &self.load.options)),
             deferral_records: self.load.deferral_records,
             follow: on.follow(),
             ..Plan::new(self.clients, length, self.epoch.unwrap_or(on.epoch()))

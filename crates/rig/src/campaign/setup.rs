@@ -139,9 +139,11 @@ impl Case {
             _ => explored::TRANSACTIONS_PER_WORKER * self.workers(),
         };
         let epoch = if self.short_epochs { EPOCH_SHORT } else { On::Explored.epoch() };
+        // Others have nothing that may wait.
+        let defers = matches!(self.workload, "tpcc" | "tpcc-sql") && !self.inline;
         Plan {
             interleave: self.interleave,
-            deferral: if self.inline { Deferral::Inline } else { Deferral::Owner },
+            deferral: if defers { Deferral::Owner } else { Deferral::Inline },
             seed: self.seed,
             recording: Some(Recording { memory_bytes_max: HISTORY_BYTES }),
             // Without transactions there is no state between them that conditions could speak of.
