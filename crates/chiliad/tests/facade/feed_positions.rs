@@ -105,7 +105,8 @@ fn so_much_log_is_kept_as_was_asked_for() {
     assert_eq!(db.oldest_position().unwrap(), oldest);
     db.checkpoint().unwrap();
     let kept = db.changes(db.oldest_position().unwrap()).unwrap().map(Result::unwrap).count();
-    assert!((50..=count).contains(&kept), "{kept} of {count}");
+    // Files count whole, and a slow opening begins one more.
+    assert!((30..=count).contains(&kept), "{kept} of {count}");
 }
 
 #[test]
