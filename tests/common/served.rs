@@ -30,8 +30,11 @@ impl Served {
         let mut out = BufReader::new(process.stdout.take().expect("a pipe"));
         let mut line = String::new();
         out.read_line(&mut line).expect("a line");
-        let address = line.trim_end().strip_prefix("listening on ").map(str::parse);
-        let Some(Ok(address)) = address else {
+        // Files of sockets follow.
+        let address =
+            line.trim_end().strip_prefix("listening on ").and_then(|it| it.split(',').next());
+        let Some(Ok(address)) = address.map(str::parse) else {
+            _ = process.kill();
             let mut said = String::new();
             process.stderr.take().expect("a pipe").read_to_string(&mut said).expect("UTF-8");
             panic!("{line}{said}");
