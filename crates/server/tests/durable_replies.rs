@@ -25,7 +25,8 @@ struct World {
 
 impl World {
     async fn new(name: &str, scheme: Scheme) -> Self {
-        let path = std::env::temp_dir().join(format!("chiliad-{name}-{}", std::process::id()));
+        let name = format!("chiliad-{name}-{scheme}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
         _ = std::fs::remove_dir_all(&path);
         let options = Options::default().scheme(scheme).durability(Durability::Sync);
         let db = Database::open_with(&path, options.epoch(Duration::from_secs(10))).expect("opens");
@@ -80,35 +81,43 @@ const SCHEMES: [(Scheme, bool); 8] = [
     (Scheme::Occ, false),
 ];
 
+/// Runs a test under each scheme, all at once: most of their time is spent waiting for epochs.
+fn under_each_scheme(test: impl AsyncFn(Scheme, bool) + Sync) {
+    std::thread::scope(|scope| {
+        for (scheme, knows) in SCHEMES {
+            let test = &test;
+            scope.spawn(move || run_for(300, test(scheme, knows)));
+        }
+    });
+}
+
 #[test]
 fn rows_read_in_a_block_are_told_when_they_are_durable() {
-    run_for(300, async {
-        for (scheme, knows) in SCHEMES {
-            let world = World::new("durable-replies", scheme).await;
-            let client = &world.client;
-            let read = |id: i64| format!("SELECT amount FROM stock WHERE id = {id}");
-            let one = world.put(&update(1)).await;
-            client.batch_execute("BEGIN").await.expect("begins");
-            // Rows that are long durable are told at once, where the scheme knows it.
-            let rows = client.query(&read(7), &[]).await;
-            assert_eq!(rows.expect("read").len(), 1, "{scheme}");
-            assert_eq!(is_durable(&one), !knows, "{scheme}");
-            // Both protocols, and a cursor.
-            let rows = client.query(&read(1), &[]).await;
-            assert_eq!(rows.expect("read")[0].get::<_, i64>(0), 11, "{scheme}");
-            assert!(is_durable(&one), "{scheme}");
-            let other = world.put(&update(2)).await;
-            client.batch_execute("COMMIT; BEGIN").await.expect("again");
-            client.simple_query("SELECT * FROM stock").await.expect("read");
-            assert!(is_durable(&other), "{scheme}");
-            client.batch_execute("COMMIT; BEGIN").await.expect("again");
-            let third = world.put(&update(4)).await;
-            let declare = format!("DECLARE c CURSOR FOR {}", read(4));
-            client.batch_execute(&declare).await.expect("declared");
-            assert!(is_durable(&third), "{scheme}");
-            client.batch_execute("ROLLBACK").await.expect("over");
-            world.end();
-        }
+    under_each_scheme(async |scheme, knows| {
+        let world = World::new("durable-replies", scheme).await;
+        let client = &world.client;
+        let read = |id: i64| format!("SELECT amount FROM stock WHERE id = {id}");
+        let one = world.put(&update(1)).await;
+        client.batch_execute("BEGIN").await.expect("begins");
+        // Rows that are long durable are told at once, where the scheme knows it.
+        let rows = client.query(&read(7), &[]).await;
+        assert_eq!(rows.expect("read").len(), 1, "{scheme}");
+        assert_eq!(is_durable(&one), !knows, "{scheme}");
+        // Both protocols, and a cursor.
+        let rows = client.query(&read(1), &[]).await;
+        assert_eq!(rows.expect("read")[0].get::<_, i64>(0), 11, "{scheme}");
+        assert!(is_durable(&one), "{scheme}");
+        let other = world.put(&update(2)).await;
+        client.batch_execute("COMMIT; BEGIN").await.expect("again");
+        client.simple_query("SELECT * FROM stock").await.expect("read");
+        assert!(is_durable(&other), "{scheme}");
+        client.batch_execute("COMMIT; BEGIN").await.expect("again");
+        let third = world.put(&update(4)).await;
+        let declare = format!("DECLARE c CURSOR FOR {}", read(4));
+        client.batch_execute(&declare).await.expect("declared");
+        assert!(is_durable(&third), "{scheme}");
+        client.batch_execute("ROLLBACK").await.expect("over");
+        world.end();
     });
 }
 
@@ -116,28 +125,25 @@ fn rows_read_in_a_block_are_told_when_they_are_durable() {
 /// own, and counts when that has committed.
 #[test]
 fn errors_are_told_when_what_they_tell_of_is_durable() {
-    run_for(300, async {
-        for (scheme, knows) in SCHEMES {
-            let world = World::new("durable-errors", scheme).await;
-            let client = &world.client;
-            for begin in ["", "BEGIN;"] {
-                let id = 20 + begin.len() as i64;
-                let sql = format!(
-                    "DELETE FROM stock WHERE id = {id}; INSERT INTO stock VALUES ({id}, 1)"
-                );
-                let pending = world.put(&sql).await;
-                let insert = format!("{begin} INSERT INTO stock VALUES ({id}, 0)");
-                assert_eq!(refusal(client, &insert).await, "23505", "{scheme}");
-                assert!(is_durable(&pending), "{scheme}, {insert}");
-            }
-            client.batch_execute("ROLLBACK; BEGIN").await.expect("again");
-            let pending = world.put(&update(5)).await;
-            let more = "UPDATE stock SET amount = amount + 1 WHERE id = 5";
-            client.batch_execute(more).await.expect("updated");
-            assert!(!knows || !is_durable(&pending), "{scheme}: nobody was told of it");
-            client.batch_execute("COMMIT").await.expect("committed");
-            assert!(is_durable(&pending), "{scheme}");
-            world.end();
+    under_each_scheme(async |scheme, knows| {
+        let world = World::new("durable-errors", scheme).await;
+        let client = &world.client;
+        for begin in ["", "BEGIN;"] {
+            let id = 20 + begin.len() as i64;
+            let sql =
+                format!("DELETE FROM stock WHERE id = {id}; INSERT INTO stock VALUES ({id}, 1)");
+            let pending = world.put(&sql).await;
+            let insert = format!("{begin} INSERT INTO stock VALUES ({id}, 0)");
+            assert_eq!(refusal(client, &insert).await, "23505", "{scheme}");
+            assert!(is_durable(&pending), "{scheme}, {insert}");
         }
+        client.batch_execute("ROLLBACK; BEGIN").await.expect("again");
+        let pending = world.put(&update(5)).await;
+        let more = "UPDATE stock SET amount = amount + 1 WHERE id = 5";
+        client.batch_execute(more).await.expect("updated");
+        assert!(!knows || !is_durable(&pending), "{scheme}: nobody was told of it");
+        client.batch_execute("COMMIT").await.expect("committed");
+        assert!(is_durable(&pending), "{scheme}");
+        world.end();
     });
 }
