@@ -32,7 +32,7 @@ pub enum Kind {
     Add,
 }
 
-/// What is added to a number of a row.
+/// One call of `Transaction::add`: its row, its number there, and what the commit adds.
 #[derive(Clone, Copy, Debug)]
 pub struct Addition {
     /// The entry of the write set; an addition counts while that is a [`Kind::Add`].
@@ -65,6 +65,30 @@ pub struct Write<M: Machine> {
 }
 
 impl<M: Machine> Write<M> {
+    /// A write of a record that is in its index, before the commit is prepared.
+    #[inline]
+    pub fn new(
+        record: RecordRef<M>,
+        (table, key): (TableId, Piece),
+        (kind, value): (Kind, Piece),
+        keep: bool,
+    ) -> Self {
+        Self {
+            record,
+            table,
+            kind,
+            key,
+            value,
+            before: Piece::default(),
+            keep,
+            placed: false,
+            dirty: false,
+            prior: 0,
+            latched: false,
+            spare: [None, None],
+        }
+    }
+
     /// Whether a prepared write removes what is absent already: a row inserted and removed again by the same
     /// transaction. There is nothing to install then.
     #[inline]
@@ -88,7 +112,7 @@ pub struct WriteSet<M: Machine> {
     pub entries: Vec<Write<M>>,
     /// Indexes of entries in the order in which latches are taken.
     pub order: Vec<u32>,
-    /// What is to be added, in the order of the calls.
+    /// The additions that the commit applies, in the order of the calls.
     pub additions: Vec<Addition>,
     slots: RecordSlots,
 }

@@ -7,7 +7,6 @@
 //! secondary indexes, an addition reads the row for update and modifies it.
 
 use crate::access::{Addition, Kind, Write};
-use crate::arena::Piece;
 use crate::contract::{Abort, Context, Scheme};
 use crate::core::{Core, State, context};
 use crate::read_ops::{Looked, check_key};
@@ -138,7 +137,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let mark = self.arena.used();
         let key = self.arena.push(key);
         let step = self.timed(Part::Manager, |core| {
-            core.scheme.peek(&mut context!(core), record, &mut core.arena)
+            S::peek(record, &mut core.arena, core.verification.is_on())
         });
         let Some(Version { absent: false, bytes }) = self.resolve(step)? else {
             self.arena.truncate(mark);
@@ -149,21 +148,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             self.arena.truncate(mark);
             return Ok(false);
         }
-        let write = self.writes.push(Write {
-            record,
-            table: id,
-            kind: Kind::Add,
-            key,
-            // Room for the sum, and how long the row is, with its stamp; the bytes count for nothing.
-            value: bytes,
-            before: Piece::default(),
-            keep: self.keeps(id),
-            placed: false,
-            dirty: false,
-            prior: 0,
-            latched: false,
-            spare: [None, None],
-        });
+        // The copy is room for the sum, and says how long the row is, with its stamp; its bytes count for nothing.
+        let value = (Kind::Add, bytes);
+        let write = self.writes.push(Write::new(record, (id, key), value, self.keeps(id)));
         self.writes.add(Addition { write, number, n });
         Ok(true)
     }
@@ -301,7 +288,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let (record, value) = (write.record, self.arena.get_mut(write.value));
             match number.add(value, n) {
                 Ok(()) => {}
-                // What was read is valid, so the sum is what it would be if nobody else were there.
+                // The reads are valid, so the transaction alone would have computed the same sum.
                 Err(bad @ BadNumber::Overflow { .. }) => return Err(self.abort_with(bad.into())),
                 // The row had the number when it was added to.
                 Err(_) => return Err(self.mark_aborted(Abort::over(Reason::ReadChanged, record))),

@@ -247,15 +247,10 @@ pub trait Scheme<M: Machine>: Sized + 'static {
         None
     }
 
-    /// Reads the newest version of `record` and does not remember it: what an addition looks at, to find that the row is
-    /// there and has the number. Called under schemes that carry additions (`Needs::carries_additions`).
-    fn peek(
-        &mut self,
-        cx: &mut Context<'_, M, Self>,
-        record: RecordRef<M>,
-        arena: &mut Arena,
-    ) -> Step<M, Version> {
-        let _ = (cx, record, arena);
+    /// The newest version of `record`, which is not remembered: an addition looks at it to find that the row is there and has
+    /// the number. Called under schemes that carry additions ([`Needs::carries_additions`]).
+    fn peek(record: RecordRef<M>, arena: &mut Arena, stamped: bool) -> Step<M, Version> {
+        let _ = (record, arena, stamped);
         unreachable!("a scheme that carries additions looks at the rows added to")
     }
 

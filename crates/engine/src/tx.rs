@@ -33,8 +33,8 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
     /// found in a state that never was: an index may have the entry of a later value of a row that was changed.
     #[cold]
     fn fail_to_commit(&mut self, error: Error) -> Error {
-        let may_stand = error.is_retryable() || self.core.attempt.state != State::Active;
-        let error = if may_stand { error } else { self.validate().err().unwrap_or(error) };
+        let is_active = self.core.attempt.state == State::Active;
+        let error = if is_active { self.judge(error) } else { error };
         let Self { view, core } = self;
         if core.attempt.state != State::Idle {
             core.abort_and_collect(view, false);

@@ -172,20 +172,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         placed: bool,
     ) -> Write<M> {
         let prior = if placed { record.word().load(Ordering::Relaxed) } else { 0 };
-        Write {
-            record,
-            table: id,
-            kind: Kind::Put,
-            key: self.arena.push(key),
-            value: self.arena.push(value),
-            before: Piece::default(),
-            keep: self.keeps(id),
-            placed,
-            dirty: false,
-            prior,
-            latched: false,
-            spare: [None, None],
-        }
+        let key = self.arena.push(key);
+        let value = (Kind::Put, self.arena.push(value));
+        Write { placed, prior, ..Write::new(record, (id, key), value, self.keeps(id)) }
     }
 
     /// Looks at a record that an insertion found under its key.
@@ -230,20 +219,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 }
                 let before =
                     if keep_before { self.arena.duplicate(value) } else { Piece::default() };
-                self.writes.push(Write {
-                    record,
-                    table: id,
-                    kind: Kind::Put,
-                    key,
-                    value,
-                    before,
-                    keep: self.keeps(id),
-                    placed: false,
-                    dirty: false,
-                    prior: 0,
-                    latched: false,
-                    spare: [None, None],
-                })
+                let write = Write::new(record, (id, key), (Kind::Put, value), self.keeps(id));
+                self.writes.push(Write { before, ..write })
             }
         };
         self.handles.accesses[place].write = write;

@@ -253,17 +253,8 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         self.stay_opaque(cx, version)
     }
 
-    #[inline]
-    fn peek(
-        &mut self,
-        cx: &mut Context<'_, M, Self>,
-        record: RecordRef<M>,
-        arena: &mut Arena,
-    ) -> Step<M, Version> {
-        match versioned_read::present(record, arena, cx.stamped).done() {
-            Ok((_, version)) => self.stay_opaque(cx, version),
-            Err(other) => other,
-        }
+    fn peek(record: RecordRef<M>, arena: &mut Arena, stamped: bool) -> Step<M, Version> {
+        versioned_read::peek(record, arena, stamped)
     }
 
     #[inline]
@@ -324,7 +315,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         if M::fault(&UNLATCHED_BEFORE_INSTALL) {
             self.unlatch_all();
         }
-        // What is only read stays in the list; a write is unlatched by its new word.
+        // The list keeps the records that were only read; the install unlatches a written one with its new word.
         self.latched.retain(|&record| match writes.find(record) {
             Some(at) => {
                 writes.entries[at as usize].latched = true;

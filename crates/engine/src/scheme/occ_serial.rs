@@ -156,17 +156,8 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
         }
     }
 
-    #[inline]
-    fn peek(
-        &mut self,
-        cx: &mut Context<'_, M, Self>,
-        record: RecordRef<M>,
-        arena: &mut Arena,
-    ) -> Step<M, Version> {
-        match versioned_read::present(record, arena, cx.stamped).done() {
-            Ok((_, version)) => self.stay_opaque(cx, version),
-            Err(other) => other,
-        }
+    fn peek(record: RecordRef<M>, arena: &mut Arena, stamped: bool) -> Step<M, Version> {
+        versioned_read::peek(record, arena, stamped)
     }
 
     #[inline]

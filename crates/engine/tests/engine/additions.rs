@@ -183,7 +183,7 @@ fn a_sum_out_of_range_fails_the_transaction_and_changes_nothing() {
                 tx.insert(table, b"b", &row(0, 0))?;
                 tx.add(table, b"a", WIDE, 1)?;
                 let added = tx.add(table, b"a", number, n);
-                // Whoever makes nothing of the error does not get to commit either.
+                // A caller that ignores the error cannot commit either.
                 assert!(added == Ok(true) || added == Err(error.clone()), "{added:?}");
                 Ok(())
             });

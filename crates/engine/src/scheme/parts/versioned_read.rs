@@ -104,6 +104,18 @@ pub fn present<M: Machine>(
     }
 }
 
+/// The newest version, for who does not remember it.
+pub fn peek<M: Machine>(
+    record: RecordRef<M>,
+    arena: &mut Arena,
+    stamped: bool,
+) -> Step<M, Version> {
+    match present(record, arena, stamped).done() {
+        Ok((_, version)) => Step::Done(version),
+        Err(other) => other,
+    }
+}
+
 /// An absent version needs no waiting for a latch: there is nothing to tear but the stamp, whose
 /// check tells. `None`: the stamp is being changed.
 fn absent<M: Machine>(

@@ -196,25 +196,8 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         Some(version)
     }
 
-    #[inline]
-    fn peek(
-        &mut self,
-        cx: &mut Context<'_, M, Self>,
-        record: RecordRef<M>,
-        arena: &mut Arena,
-    ) -> Step<M, Version> {
-        debug_assert!(self.snapshot == 0, "the past does not change");
-        let (word, version) = match versioned_read::present(record, arena, cx.stamped).done() {
-            Ok(found) => found,
-            Err(other) => return other,
-        };
-        match Self::TRACKS && cx.opacity {
-            true => match self.stay_opaque(cx, word) {
-                Ok(()) => Step::Done(version),
-                Err(abort) => Step::Abort(abort),
-            },
-            false => Step::Done(version),
-        }
+    fn peek(record: RecordRef<M>, arena: &mut Arena, stamped: bool) -> Step<M, Version> {
+        versioned_read::peek(record, arena, stamped)
     }
 
     #[inline]
