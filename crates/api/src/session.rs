@@ -85,6 +85,12 @@ pub trait Session<M: Machine>: Transaction {
     /// The conflict.
     fn validate(&mut self) -> Result<()>;
 
+    /// What the transaction in progress fails with where it has met `error`: an error found in a state that never was is not
+    /// trustworthy, and a conflict instead.
+    fn judge(&mut self, error: Error) -> Error {
+        if error.is_retryable() { error } else { self.validate().err().unwrap_or(error) }
+    }
+
     /// The newest commit epoch of what the transaction in progress has read so far, as far as the engine knows it: with
     /// that all of it is durable. By default the engine does not know, and says an epoch that never comes: then it is the
     /// one in progress.
@@ -228,11 +234,9 @@ impl<'s, M: Machine, S: Session<M> + ?Sized> Running<'s, M, S> {
         mem::forget(self);
     }
 
-    /// Forgets all changes after `error`, and returns what the transaction has failed with. An error from a
-    /// transaction that read an inconsistent state is not trustworthy: that is a conflict instead.
-    pub fn fail(mut self, error: Error) -> Error {
-        let error =
-            if error.is_retryable() { error } else { self.validate().err().unwrap_or(error) };
+    /// Forgets all changes after `error`, and returns what the transaction has failed with: [`Session::judge`].
+    pub fn fail(self, error: Error) -> Error {
+        let error = self.session.judge(error);
         self.rollback();
         error
     }
