@@ -56,7 +56,7 @@ pub struct Untyped<'w> {
     undoing: Option<Box<Undoing>>,
 }
 
-/// What a transaction with savepoints keeps.
+/// The state that a transaction keeps for its savepoints.
 #[derive(Default)]
 struct Undoing {
     /// Records the writes that a rollback to a savepoint undoes.

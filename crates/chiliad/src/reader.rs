@@ -286,6 +286,18 @@ impl<'w> Reader<'w> {
         Ok(values)
     }
 
+    /// The number of a table, if it is one of this database, and in the scratch the bytes of `key`.
+    pub(crate) fn encode<K, V>(
+        &mut self,
+        table: &Table<K, V>,
+        key: &(impl Lookup<K> + ?Sized),
+    ) -> Result<TableId> {
+        let id = self.table(table)?;
+        self.scratch.key.clear();
+        key.encode(&mut self.scratch.key);
+        Ok(id)
+    }
+
     /// Where the transaction holds the row under `key`, which it means to write, or not.
     pub(crate) fn handle<K, V>(
         &mut self,
@@ -293,9 +305,7 @@ impl<'w> Reader<'w> {
         key: &(impl Lookup<K> + ?Sized),
         for_update: bool,
     ) -> Result<Option<Handle>> {
-        let id = self.table(table)?;
-        self.scratch.key.clear();
-        key.encode(&mut self.scratch.key);
+        let id = self.encode(table, key)?;
         let row = match for_update {
             true => self.raw.get_for_update(id, &self.scratch.key)?,
             false => self.raw.get(id, &self.scratch.key)?,

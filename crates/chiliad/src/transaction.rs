@@ -2,7 +2,7 @@
 
 use crate::key::Lookup;
 use crate::nest;
-use crate::raw::{Left, Transaction as _};
+use crate::raw::{Left, TableId, Transaction as _};
 use crate::rules::Rules;
 use crate::{
     BadNumber, Error, Fetched, Field, Pending, Reader, Reason, Result, Row, Stored, Table,
@@ -234,13 +234,8 @@ impl<'w> Transaction<'w> {
         n: i64,
     ) -> Result<bool> {
         let number = column.number(table.form.version())?;
-        let id = self.reader.table(table)?;
-        if table.expiring.is_some() && self.reader.handle(table, key, true)?.is_none() {
-            return Ok(false);
-        }
+        let Some(id) = self.living(table, key)? else { return Ok(false) };
         let (raw, scratch) = self.reader.parts();
-        scratch.key.clear();
-        key.encode(&mut scratch.key);
         match raw.add(id, &scratch.key, number, n) {
             Err(Error::BadNumber(bad)) if matches!(*bad, BadNumber::OtherVersion { .. }) => {
                 // Written under an earlier version of the schema: the row gets this one first.
@@ -262,13 +257,8 @@ impl<'w> Transaction<'w> {
         table: &Table<K, V>,
         key: &(impl Lookup<K> + ?Sized),
     ) -> Result<bool> {
-        let id = self.reader.table(table)?;
-        if table.expiring.is_some() && self.reader.handle(table, key, true)?.is_none() {
-            return Ok(false);
-        }
+        let Some(id) = self.living(table, key)? else { return Ok(false) };
         let (raw, scratch) = self.reader.parts();
-        scratch.key.clear();
-        key.encode(&mut scratch.key);
         raw.remove(id, &scratch.key)
     }
 
@@ -307,6 +297,19 @@ impl<'w> Transaction<'w> {
     /// transaction has fetched.
     pub fn delete<V>(&mut self, row: Fetched<'w, V>) -> Result<()> {
         self.reader.raw().remove_row(row.handle)
+    }
+
+    /// The number of a table, and in the scratch the key of a row; `None` where the row is past its time.
+    fn living<K, V>(
+        &mut self,
+        table: &Table<K, V>,
+        key: &(impl Lookup<K> + ?Sized),
+    ) -> Result<Option<TableId>> {
+        // What has no time may be absent: the caller looks for it by this key.
+        if table.expiring.is_some() && self.reader.handle(table, key, true)?.is_none() {
+            return Ok(None);
+        }
+        self.reader.encode(table, key).map(Some)
     }
 
     fn encode<K, V: Row>(&mut self, table: &Table<K, V>, key: &(impl Lookup<K> + ?Sized), row: &V) {
