@@ -39,9 +39,14 @@ pub(crate) struct Catalog {
 /// Versions that single transactions see have this bit.
 const OWN: u64 = 1 << 63;
 
-/// Whether a version is one that a single transaction sees.
-pub(crate) fn is_own(version: u64) -> bool {
-    version & OWN != 0
+/// This version, if it is one of the catalog of all; `None`: a single transaction has it for itself.
+pub(crate) fn shared_version(version: u64) -> Option<u64> {
+    (version & OWN == 0).then_some(version)
+}
+
+/// Whether an error may be gone when the catalog is read anew.
+fn is_of_catalog(error: &SqlError) -> bool {
+    matches!(error.sqlstate, "42P01" | "42703" | "42704")
 }
 
 /// The tables as one session sees them: those of all, or as its transaction has changed them.
@@ -79,6 +84,24 @@ impl<'a> Tables<'a> {
         match self.own {
             Some(_) => Ok(()),
             None => self.catalog.renew(),
+        }
+    }
+
+    /// What `make` makes of the tables; of the catalog read anew, where it misses a table that the application may have made
+    /// since.
+    ///
+    /// # Errors
+    /// Those of `make`, and of a transaction.
+    pub fn newest<T>(
+        &self,
+        make: impl Fn(&CatalogView) -> Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
+        match make(&self.view()) {
+            Err(error) if is_of_catalog(&error) => {
+                self.renew()?;
+                make(&self.view())
+            }
+            made => made,
         }
     }
 }

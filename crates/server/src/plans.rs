@@ -1,6 +1,6 @@
 //! Prepared statements that all sessions share, by their text and the types that the client has declared.
 
-use crate::catalog::{Tables, is_own};
+use crate::catalog::{Tables, shared_version};
 use crate::lift::{Lifted, Literal, lift};
 use chiliad_sql::{Kind, OwnedDatum, Prepared, SqlError, Statement, Type, codec, parse, prepare};
 use std::collections::HashMap;
@@ -41,14 +41,7 @@ impl Plan {
         statement: Statement,
         declared: Vec<Option<Type>>,
     ) -> Result<Self, SqlError> {
-        let prepared = match prepare(&statement, &tables.view(), &declared) {
-            // A table that the application has made since, perhaps.
-            Err(error) if is_of_catalog(&error) => {
-                tables.renew()?;
-                prepare(&statement, &tables.view(), &declared)?
-            }
-            prepared => prepared?,
-        };
+        let prepared = tables.newest(|view| prepare(&statement, view, &declared))?;
         Ok(Self { statement, declared, prepared })
     }
 
@@ -78,7 +71,7 @@ impl Plan {
 
     /// The version of the catalog of all that it was made for; `None`: of one that a transaction has for itself.
     pub fn shared_version(&self) -> Option<u64> {
-        Some(self.prepared.catalog_version()).filter(|it| !is_own(*it))
+        shared_version(self.prepared.catalog_version())
     }
 
     /// Whether a transaction that has failed may run it.
@@ -96,11 +89,6 @@ impl EndsFailed for chiliad_sql::TransactionControl {
     fn ends_failed(&self) -> bool {
         matches!(self, Self::Commit { .. } | Self::Rollback { .. } | Self::RollbackTo(_))
     }
-}
-
-/// Whether an error may be gone when the catalog is read anew.
-pub(crate) fn is_of_catalog(error: &SqlError) -> bool {
-    matches!(error.sqlstate, "42P01" | "42703" | "42704")
 }
 
 impl Plans {

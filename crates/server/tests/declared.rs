@@ -3,21 +3,7 @@
 mod common;
 
 use chiliad::Database;
-use common::{connect, refusal, run_for, serve};
-use tokio_postgres::{Client, SimpleQueryMessage};
-
-/// The values of a result's rows as text, with `|` between columns.
-async fn rows(client: &Client, sql: &str) -> Vec<String> {
-    let messages = client.simple_query(sql).await.expect(sql);
-    let line = |message: &SimpleQueryMessage| match message {
-        SimpleQueryMessage::Row(row) => {
-            let values = (0..row.len()).map(|at| row.get(at).unwrap_or("null").to_owned());
-            Some(values.collect::<Vec<_>>().join("|"))
-        }
-        _ => None,
-    };
-    messages.iter().filter_map(line).collect()
-}
+use common::{connect, refusal, rows, run_for, serve};
 
 #[test]
 fn cursors_show_the_rows_of_their_declaration() {

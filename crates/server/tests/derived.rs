@@ -3,27 +3,14 @@
 mod common;
 
 use chiliad::{Database, Key, Row, Table};
-use common::{connect, run_for, serve};
-use tokio_postgres::{Client, SimpleQueryMessage};
+use common::{connect, rows, run_for, serve};
+use tokio_postgres::Client;
 
 #[derive(Row, Clone, Debug, PartialEq)]
 #[index(by_owner(owner))]
 struct Account {
     owner: String,
     balance: i64,
-}
-
-/// The rows of a result as text, with `|` between columns.
-async fn rows(client: &Client, sql: &str) -> Vec<String> {
-    let messages = client.simple_query(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
-    let line = |message: &SimpleQueryMessage| match message {
-        SimpleQueryMessage::Row(row) => {
-            let values = (0..row.len()).map(|at| row.get(at).unwrap_or("null").to_owned());
-            Some(values.collect::<Vec<_>>().join("|"))
-        }
-        _ => None,
-    };
-    messages.iter().filter_map(line).collect()
 }
 
 /// The names of a table's columns, keys first.

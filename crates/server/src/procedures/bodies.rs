@@ -5,7 +5,6 @@
 //! a version of the catalog, for all sessions.
 
 use crate::catalog::Tables;
-use crate::plans::is_of_catalog;
 use chiliad_sql::{Procedure, ProcedureBody, SqlError};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,14 +31,7 @@ impl Body {
     /// # Errors
     /// Those of its body.
     pub fn new(tables: Tables<'_>, procedure: Procedure) -> Result<Self, SqlError> {
-        let compiled = match ProcedureBody::compile(&procedure, &tables.view()) {
-            // A table that the application has made since, perhaps.
-            Err(error) if is_of_catalog(&error) => {
-                tables.renew()?;
-                ProcedureBody::compile(&procedure, &tables.view())?
-            }
-            compiled => compiled?,
-        };
+        let compiled = tables.newest(|view| ProcedureBody::compile(&procedure, view))?;
         Ok(Self { text: procedure.to_text().into_bytes(), procedure, compiled })
     }
 

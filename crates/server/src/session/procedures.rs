@@ -1,7 +1,7 @@
 //! CALL, and the declaration of procedures.
 
 use super::dialog::Dialog;
-use crate::catalog::is_own;
+use crate::catalog::shared_version;
 use crate::plans::Plan;
 use crate::procedures::Body;
 use crate::wire::Writer;
@@ -35,7 +35,7 @@ impl Dialog {
         let text = text.ok_or_else(|| no_procedure(name))?;
         let body = self.server.bodies.get(self.tables(), name, &text)?;
         let values = converted(name, arguments, body.procedure.types())?;
-        let version = Some(body.compiled.catalog_version()).filter(|it| !is_own(*it));
+        let version = shared_version(body.compiled.catalog_version());
         self.part_on(version, body.compiled.tables(), None, |tx, environment, _| {
             body.compiled.run(&values, tx.raw(), environment)
         })

@@ -8,7 +8,7 @@ use chiliad::Database;
 use chiliad_server::{Running, Server};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
 /// Any free port of this computer.
 pub fn local() -> SocketAddr {
@@ -64,6 +64,19 @@ pub async fn connect_as(running: &Running, user: &str) -> Result<Client, tokio_p
 /// The code of an error; the text of one that is not the server's.
 pub fn state(error: &tokio_postgres::Error) -> String {
     error.code().map_or_else(|| error.to_string(), |code| code.code().into())
+}
+
+/// The rows of a result as text, with `|` between columns.
+pub async fn rows(client: &Client, sql: &str) -> Vec<String> {
+    let messages = client.simple_query(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+    let line = |message: &SimpleQueryMessage| match message {
+        SimpleQueryMessage::Row(row) => {
+            let values = (0..row.len()).map(|at| row.get(at).unwrap_or("null").to_owned());
+            Some(values.collect::<Vec<_>>().join("|"))
+        }
+        _ => None,
+    };
+    messages.iter().filter_map(line).collect()
 }
 
 /// The code with which statements are refused.

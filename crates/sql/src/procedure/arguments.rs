@@ -59,7 +59,7 @@ pub fn converted(
         // A literal of no type is a text.
         let from = if argument.of == Type::Unknown { Type::Text } else { argument.of };
         let how = Cast { from, to, modifier: -1, explicit: false };
-        cast(argument.value, how).map(Datum::into_owned)
+        cast(argument.value, how)
     };
     arguments.into_iter().zip(wanted).map(convert).collect()
 }
