@@ -67,7 +67,7 @@ pub struct Plan {
     pub backoff: Backoff,
     /// Whether it then runs the same request again.
     pub retry: Retry,
-    /// Who runs requests that may wait, where the workload has some.
+    /// Which client runs a request that may wait, where the workload has such requests.
     pub deferral: Deferral,
     /// Keep a record of each one's result.
     pub deferral_records: bool,

@@ -12,7 +12,7 @@
 //! | a client's access; what it does before, between and after its own requests | `client.rs`; `deferring.rs` beside this folder |
 //! | that each request is run once, and after how long | `report.rs` |
 //!
-//! Who finds the queue full runs the request itself: it never waits, so nothing that it holds can stand in the
+//! A client that finds the queue full runs the request itself: it never waits, so nothing that it holds can stand in the
 //! owner's way, and a warehouse with more deliveries than one client can run loses nothing over running each where it
 //! was made up. A client that leaves, its last member if it has several, closes its queue and runs what is in it; after that, too, a request is run by
 //! whoever makes it up. So nothing is left when all clients have returned.
@@ -28,7 +28,7 @@ pub(crate) use queue::Waiting;
 pub(crate) use queues::Queues;
 pub use report::{Deferrals, ResultRecord};
 
-/// Who runs requests that may wait.
+/// Which client runs a request that may wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Deferral {
     /// The client that makes them up, at once.

@@ -118,8 +118,8 @@ impl Deferrals {
         (self.completed.count > 0).then(|| self.soon as f64 / self.completed.count as f64)
     }
 
-    /// What is wrong with the results of a run whose clients have all returned, in words: a request without a result,
-    /// or one with two.
+    /// Says what breaks the rule that each deferred request has exactly one result, once all clients have returned; `None`:
+    /// nothing does.
     #[must_use]
     pub fn problem(&self) -> Option<String> {
         if self.queued == self.completed {

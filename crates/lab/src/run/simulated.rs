@@ -75,9 +75,10 @@ pub fn result(
         verified,
         consistency: report.conditions.as_deref().and_then(Consistency::new),
         // Cores that did not return have taken their counts with them.
-        deferred: completed
-            .then_some(())
-            .and(report.deferrals.as_ref())
+        deferred: report
+            .deferrals
+            .as_ref()
+            .filter(|_| completed)
             .map(|it| DeferredResult::new(it, timed)),
         differences: std::mem::take(&mut report.differences),
         disk: None,

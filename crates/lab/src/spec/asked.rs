@@ -38,7 +38,7 @@ pub struct Load {
     pub field_access: bool,
     /// When a transaction begins that stays open.
     pub stalled_at: Option<Duration>,
-    /// Who runs requests that may wait; `None`: as the scheme has it.
+    /// Which client runs a request that may wait; `None`: the default of the scheme and the workload.
     pub deferral: Option<Deferral>,
     /// Keep a record of each one's result.
     pub deferral_records: bool,
@@ -101,8 +101,8 @@ pub struct Asked {
     pub repeat: usize,
 }
 
-/// Who runs requests that may wait, unless it is said: their owner, but where servers have nothing in common except the log,
-/// where there are no clients, or nothing may wait.
+/// Which client runs a request that may wait when nobody has said so: its owner; the client that makes it up, where servers
+/// share only the log, where the scheme has no clients, and where the workload has no such requests.
 fn default_deferral(scheme: &Info, workload: &WorkloadOptions) -> Deferral {
     match shares_log(scheme) || is_ordered(scheme) || !workload.defers() {
         true => Deferral::Inline,

@@ -48,7 +48,7 @@ impl Case {
     pub fn setup(&self) -> Result<Setup> {
         let scheme = scheme(self.scheme)?;
         let workload = self.workload(scheme)?;
-        let plan = self.plan(scheme);
+        let plan = self.plan(scheme, &workload);
         let engine = self.engine(scheme, &workload, &plan);
         let opening = Opening { engine, cluster: self.cluster.clone() };
         let config = self.config(&plan);
@@ -133,14 +133,13 @@ impl Case {
     }
 
     /// The plan of the clients.
-    fn plan(&self, scheme: &Info) -> Plan {
+    fn plan(&self, scheme: &Info, workload: &WorkloadOptions) -> Plan {
         let transactions = match self.workload {
             "scan" | "hash" => self.insert_delete().1,
             _ => explored::TRANSACTIONS_PER_WORKER * self.workers(),
         };
         let epoch = if self.short_epochs { EPOCH_SHORT } else { On::Explored.epoch() };
-        // Others have nothing that may wait.
-        let defers = matches!(self.workload, "tpcc" | "tpcc-sql") && !self.inline;
+        let defers = workload.defers() && !self.inline;
         Plan {
             interleave: self.interleave,
             deferral: if defers { Deferral::Owner } else { Deferral::Inline },
