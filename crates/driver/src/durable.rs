@@ -102,9 +102,18 @@ impl DiskFile for TimedFile {
     fn write_at(&self, offset: u64, blocks: &Blocks) -> io::Result<()> {
         self.file.write_at(offset, blocks)
     }
+    fn write_durably_at(&self, offset: u64, blocks: &Blocks) -> io::Result<()> {
+        self.timed(|| self.file.write_durably_at(offset, blocks))
+    }
     fn sync(&self) -> io::Result<()> {
+        self.timed(|| self.file.sync())
+    }
+}
+
+impl TimedFile {
+    fn timed(&self, synced: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         let begun = Instant::now();
-        let synced = self.file.sync();
+        let synced = synced();
         let ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.times.lock().unwrap_or_else(PoisonError::into_inner).saturating_record(ns.max(1));
         synced

@@ -17,6 +17,9 @@ use std::sync::Arc;
 /// Bytes of a spare that is worth using, at least.
 pub(crate) const SPARE_BYTES_MIN: u64 = 64 << 10;
 
+/// Durable writes after which the next one takes the mark in the head along.
+const MARK_PASSED_BY_MAX: u32 = 15;
+
 /// Bytes before the first frame of transactions.
 pub(crate) const HEAD_BYTES: u64 = BLOCK_BYTES as u64 + MARKS_BYTES;
 
@@ -78,6 +81,8 @@ pub(crate) struct Segment {
     pub offset: u64,
     /// Bytes known to be durable.
     synced: u64,
+    /// Writes that became durable since the head was synced.
+    passed_by: u32,
     /// The newest epoch of a transaction in it.
     pub newest_epoch: u64,
     pub framer: Framer,
@@ -126,6 +131,7 @@ impl Segment {
             begun,
             offset: 0,
             synced: 0,
+            passed_by: 0,
             newest_epoch: 0,
             framer,
             prepared_bytes,
@@ -168,11 +174,28 @@ impl Segment {
         Ok(())
     }
 
-    /// Makes what was written durable.
+    /// As [`Segment::write`], and all that was written is durable when it returns. Mostly it is these frames that are made
+    /// durable and not the head's mark, which would be a second write of the device at each sync.
+    pub fn write_durably(&mut self, frames: &Blocks) -> Result<()> {
+        if self.synced < self.offset || self.passed_by == MARK_PASSED_BY_MAX {
+            self.write(frames)?;
+            return self.sync();
+        }
+        debug_assert!(!frames.is_empty(), "a write has a frame");
+        let doing = LogError::io(format!("writing {}", self.id));
+        self.file.write_durably_at(self.offset, frames).map_err(doing)?;
+        self.offset += frames.len() as u64;
+        self.synced = self.offset;
+        self.passed_by += 1;
+        Ok(())
+    }
+
+    /// Makes what was written durable, with the mark in the head.
     pub fn sync(&mut self) -> Result<()> {
         debug_assert!(self.synced <= self.offset, "only what was written is durable");
         self.file.sync().map_err(LogError::io(format!("syncing {}", self.id)))?;
         self.synced = self.offset;
+        self.passed_by = 0;
         Ok(())
     }
 

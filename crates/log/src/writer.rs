@@ -157,18 +157,14 @@ impl<M: Machine> LogWriter<M> {
         // Relaxed: what was appended up to the stable epoch is seen with it.
         let quiet = !content && log.appended.load(Ordering::Relaxed) <= self.marked;
         if !quiet {
-            self.write(log, stable)?;
+            self.frame(log, stable)?;
             if due {
-                if M::fault(&faults::NOTED_BEFORE_SYNC) {
-                    let end =
-                        LogEnd { bytes: self.segment.offset, ..self.segment.durable_end(stable) };
-                    self.segment.note(Mark { end, generation: 0 }, Lasts::Process)?;
-                }
-                if !M::fault(&faults::ACKNOWLEDGED_BEFORE_SYNC) {
-                    self.segment.sync()?;
-                }
+                self.write_durably(stable)?;
                 self.marked = stable;
+            } else {
+                self.segment.write(&self.frames)?;
             }
+            self.written(log);
         }
         if !due {
             return Ok(Stepped::Wrote);
@@ -224,8 +220,8 @@ impl<M: Machine> LogWriter<M> {
         }
     }
 
-    /// Writes what was taken, in frames of which the last says that `stable` is complete.
-    fn write(&mut self, log: &Log<M>, stable: u64) -> Result<()> {
+    /// Makes frames of what was taken, of which the last says that `stable` is complete.
+    fn frame(&mut self, log: &Log<M>, stable: u64) -> Result<()> {
         debug_assert!(stable >= self.marked, "frames speak for ever later epochs");
         let content: usize = self.sources.iter().map(|source| source.taken.len()).sum();
         // Each source may cost a frame's head and padding.
@@ -261,7 +257,25 @@ impl<M: Machine> LogWriter<M> {
             }
         }
         debug_assert!(sources.next().is_none(), "all that was taken is framed");
-        self.segment.write(&self.frames)?;
+        Ok(())
+    }
+
+    /// Writes the frames, and makes durable whatever was written.
+    fn write_durably(&mut self, stable: u64) -> Result<()> {
+        if M::fault(&faults::ACKNOWLEDGED_BEFORE_SYNC) {
+            return self.segment.write(&self.frames);
+        }
+        if M::fault(&faults::NOTED_BEFORE_SYNC) {
+            self.segment.write(&self.frames)?;
+            let end = LogEnd { bytes: self.segment.offset, ..self.segment.durable_end(stable) };
+            self.segment.note(Mark { end, generation: 0 }, Lasts::Process)?;
+            return self.segment.sync();
+        }
+        self.segment.write_durably(&self.frames)
+    }
+
+    /// The frames are written: what they were made of is not needed any more.
+    fn written(&mut self, log: &Log<M>) {
         // Relaxed: a statistic.
         log.written.fetch_add(self.frames.len() as u64, Ordering::Relaxed);
         if self.frames.len() > KEPT_BYTES {
@@ -273,7 +287,6 @@ impl<M: Machine> LogWriter<M> {
             source.taken.clear();
             !source.closed
         });
-        Ok(())
     }
 
     /// Completes the segment and begins the next.

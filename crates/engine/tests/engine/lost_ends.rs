@@ -17,7 +17,10 @@ type Db = Opened<Interleaved, Silo<Interleaved>>;
 const BLOCK: usize = 4096;
 
 fn open(disk: &FaultyDisk, mode: Mode, writers: u32) -> chiliad_engine::Result<Db> {
-    let log = LogOptions { segment_bytes: 64 << 10, writers, ..LogOptions::default() };
+    open_with(disk, mode, LogOptions { segment_bytes: 64 << 10, writers, ..LogOptions::default() })
+}
+
+fn open_with(disk: &FaultyDisk, mode: Mode, log: LogOptions) -> chiliad_engine::Result<Db> {
     let durable = DurableOptions { log, ..DurableOptions::default() };
     Database::open_on(Arc::new(disk.clone()), mode, Options::default(), durable, &Alone)
 }
@@ -235,6 +238,45 @@ fn files_copied_one_after_the_other_while_it_is_in_use_are_a_moment() {
             }
         }
     }
+}
+
+/// The bytes of the only segment of an incarnation in use, up to the end of its last frame.
+fn written(disk: &FaultyDisk) -> (String, Vec<u8>) {
+    let mut files = files(disk).into_iter().filter(|(name, _)| is_segment(name));
+    let (name, mut bytes) = files.next().expect("a segment");
+    assert!(files.next().is_none(), "one segment");
+    bytes.truncate(bytes.iter().rposition(|&byte| byte != 0).map_or(0, |at| at + 1));
+    (name, bytes)
+}
+
+#[test]
+fn the_last_sixteen_writes_at_most_are_not_witnessed_after_power_was_lost() {
+    let disk = FaultyDisk::new(1, DiskFaults::default());
+    let mut db = open_with(&disk, Mode::Write, LogOptions::default()).expect("new");
+    db.database.create_table(TableSpec::ordered("rows")).expect("new");
+    let mut ends = Vec::new();
+    for key in 0..ROWS as u32 {
+        put_row(&mut db, key);
+        ends.push(written(&disk).1.len().next_multiple_of(BLOCK));
+    }
+    let mut lost = 0;
+    for seed in 0..60 {
+        let found = disk.crash(seed);
+        let (name, _) = written(&found);
+        let all = files(&found);
+        for (rows_left, &end) in ends.iter().enumerate().map(|(last, end)| (last + 1, end)) {
+            let mut damaged = all.clone();
+            damaged.get_mut(&name).expect("there")[end..].fill(0);
+            match open(&disk_of(&damaged), Mode::Read, 1) {
+                Ok(db) => {
+                    assert_eq!(rows(&db), rows_left, "the others are there");
+                    lost = lost.max(ROWS - rows_left);
+                }
+                Err(error) => assert!(matches!(error, Error::Data(_)), "{error}"),
+            }
+        }
+    }
+    assert!((1..=16).contains(&lost), "{lost} durable rows lost without a word");
 }
 
 #[test]

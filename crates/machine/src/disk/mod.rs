@@ -7,8 +7,8 @@
 //!
 //! The promises of a disk, and no others:
 //!
-//! - bytes written are durable once [`DiskFile::sync`] has returned after the write did; before that
-//!   each sector of them may be there or not, in any combination;
+//! - bytes written are durable once [`DiskFile::sync`] has returned after the write did, or
+//!   [`DiskFile::write_durably_at`] with them; before that each sector of them may be there or not, in any combination;
 //! - a name created, renamed or removed is durable once [`Disk::sync_names`] has returned; a rename
 //!   replaces its target at once or not at all;
 //! - a sync that has failed says nothing about what is on the disk, and trying it again proves
@@ -158,6 +158,13 @@ pub trait DiskFile: Send + Sync + fmt::Debug {
     /// # Errors
     /// The system's. Some of the blocks may have been written then.
     fn write_at(&self, offset: u64, blocks: &Blocks) -> io::Result<()>;
+
+    /// As [`DiskFile::write_at`], and the blocks are durable when it returns. It promises nothing of what was written
+    /// before, to other places of the file, and does not wait for that: this is the difference to a sync that follows.
+    ///
+    /// # Errors
+    /// As of [`DiskFile::write_at`] and [`DiskFile::sync`].
+    fn write_durably_at(&self, offset: u64, blocks: &Blocks) -> io::Result<()>;
 
     /// Makes everything written so far durable.
     ///

@@ -3,7 +3,7 @@
 //! - `cached` is what reads see: every write, durable or not.
 //! - `durable` is what certainly survives a loss of power. Besides it, each sector of a pending write
 //!   may survive or not ([`super::fates`]).
-//! - A sync makes pending writes durable, in order. One that fails takes them out of what is pending
+//! - A sync makes pending writes durable, in order, all of them or those of a range. One that fails takes them out of what is pending
 //!   too, as Linux does: some became durable, the others never will, and no later sync covers them,
 //!   though reads still see them.
 
@@ -12,6 +12,7 @@ use super::fates::{Fates, apply};
 use super::pending::Pending;
 use super::sector::Sector;
 use crate::random::Generator;
+use core::ops::Range;
 
 /// A file without its name.
 #[derive(Clone, Debug, Default)]
@@ -48,9 +49,9 @@ impl Content {
         self.pending.push(Change::Write(gap, written));
     }
 
-    /// Writes before the mark become durable.
-    pub(super) fn sync(&mut self, mark: u64) {
-        for change in self.pending.take(mark) {
+    /// Writes before the mark become durable that are of the sectors of `range`.
+    pub(super) fn sync(&mut self, mark: u64, range: &Range<usize>) {
+        for change in self.take(mark, range) {
             match change {
                 Change::Truncate => self.durable.clear(),
                 Change::Write(first, sectors) => put(&mut self.durable, first, &sectors),
@@ -60,11 +61,17 @@ impl Content {
         self.durable.resize(self.cached.len(), Sector::Hole);
     }
 
-    /// Writes before the mark become durable in parts, and the rest never will be.
-    pub(super) fn fail(&mut self, mark: u64, random: &mut Generator) {
+    /// Writes before the mark that are of the sectors of `range` become durable in parts, and the rest never will be.
+    pub(super) fn fail(&mut self, mark: u64, range: &Range<usize>, random: &mut Generator) {
         self.errors += 1;
-        let changes = self.pending.take(mark);
+        let changes = self.take(mark, range);
         let mut fates = Fates::new(&changes, false, random);
         apply(&mut self.durable, &changes, &mut fates);
+    }
+
+    /// Takes out what a sync of `range` covers. Where the file was emptied meanwhile that is all: its length is one.
+    fn take(&mut self, mark: u64, range: &Range<usize>) -> Vec<Change> {
+        let emptied = self.pending.all().iter().any(|it| matches!(it, Change::Truncate));
+        self.pending.take(mark, |change| emptied || change.meets(range))
     }
 }

@@ -6,6 +6,7 @@ use super::state::{DiskState, input_output};
 use super::{aligned, lock};
 use crate::device::{Operation, perform, wait};
 use chiliad_machine::disk::{Access, Blocks, DiskFile};
+use core::ops::Range;
 use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -80,7 +81,20 @@ impl DiskFile for FaultyFile {
         })
     }
 
+    fn write_durably_at(&self, offset: u64, blocks: &Blocks) -> io::Result<()> {
+        self.write_at(offset, blocks)?;
+        let first = aligned(offset)?;
+        self.sync_range(&(first..first + aligned(blocks.len() as u64)?))
+    }
+
     fn sync(&self) -> io::Result<()> {
+        self.sync_range(&(0..usize::MAX))
+    }
+}
+
+impl FaultyFile {
+    /// Makes what was written to these sectors durable.
+    fn sync_range(&self, range: &Range<usize>) -> io::Result<()> {
         perform(Operation::Sync, || {
             let (mark, told, ticks) = {
                 let mut state = lock(&self.state);
@@ -89,7 +103,7 @@ impl DiskFile for FaultyFile {
                 (mark, self.told.load(Ordering::SeqCst), state.sync_ticks())
             };
             wait(ticks);
-            let errors = lock(&self.state).sync(self.file, mark)?;
+            let errors = lock(&self.state).sync(self.file, mark, range)?;
             self.told.store(errors, Ordering::SeqCst);
             if errors == told { Ok(()) } else { Err(input_output()) }
         })

@@ -130,7 +130,7 @@ impl Names {
 
     /// Changes before the mark become durable.
     pub(super) fn sync(&mut self, mark: u64) {
-        for change in self.pending.take(mark) {
+        for change in self.pending.take(mark, |_| true) {
             change.apply(&mut self.durable);
         }
     }
@@ -138,7 +138,7 @@ impl Names {
     /// Changes before the mark become durable in parts, and the rest never will be.
     pub(super) fn fail(&mut self, mark: u64, random: &mut Generator) {
         self.failed = true;
-        let changes = self.pending.take(mark);
+        let changes = self.pending.take(mark, |_| true);
         apply(&mut self.durable, &changes, random);
     }
 

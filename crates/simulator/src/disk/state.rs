@@ -10,6 +10,7 @@ use super::image;
 use super::names::{FileId, Names};
 use super::sector::{SECTOR_BYTES, Sector, read};
 use crate::random::{Generator, Stream};
+use core::ops::Range;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -251,16 +252,21 @@ impl DiskState {
         if failed { Err(input_output()) } else { Ok(()) }
     }
 
-    /// Syncs what was written before the mark. Returns the errors of the file, which differ from those
-    /// that the handle knows of when it has to tell of one.
-    pub(super) fn sync(&mut self, file: FileId, mark: u64) -> io::Result<u64> {
+    /// Syncs what was written before the mark to the sectors of `range`. Returns the errors of the file, which differ
+    /// from those that the handle knows of when it has to tell of one.
+    pub(super) fn sync(
+        &mut self,
+        file: FileId,
+        mark: u64,
+        range: &Range<usize>,
+    ) -> io::Result<u64> {
         self.begin()?;
         self.counters.syncs += 1;
         if self.sync_fails() {
             let content = self.files.entry(file).or_default();
-            content.fail(mark, &mut self.random);
+            content.fail(mark, range, &mut self.random);
         } else {
-            self.content(file).sync(mark);
+            self.content(file).sync(mark, range);
         }
         Ok(self.content(file).errors)
     }

@@ -92,6 +92,47 @@ fn what_is_synced_survives_every_loss_of_power() {
 }
 
 #[test]
+fn a_durable_write_survives_and_takes_nothing_else_along() {
+    let disk = disk();
+    let file = durable_file(&disk, "a", 8);
+    file.write_at(0, &blocks(2, 1)).unwrap();
+    file.write_at(4 * BLOCK, &blocks(1, 1)).unwrap();
+    file.write_durably_at(4 * BLOCK, &blocks(2, 2)).unwrap();
+    file.write_at(6 * BLOCK, &blocks(1, 3)).unwrap();
+    let mut kept = BTreeSet::new();
+    for seed in 0..500 {
+        let found = contents(&disk.crash(seed), "a");
+        assert!(all(&found[4 * BLOCK_BYTES..6 * BLOCK_BYTES], 2), "seed {seed}");
+        kept.insert((found[0], found[6 * BLOCK_BYTES]));
+    }
+    let others = BTreeSet::from([(0, 0), (0, 3), (1, 0), (1, 3)]);
+    assert_eq!(kept, others, "what was written before and after may be there or not");
+    // A file that was emptied is durable as a whole: its length is.
+    let disk = self::disk();
+    drop(durable_file(&disk, "a", 8));
+    let file = disk.create("a", BLOCK).unwrap();
+    file.write_durably_at(BLOCK, &blocks(1, 5)).unwrap();
+    for seed in 0..100 {
+        let found = contents(&disk.crash(seed), "a");
+        assert!(found.len() == 2 * BLOCK_BYTES && all(&found[BLOCK_BYTES..], 5), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_durable_write_that_fails_leaves_the_rest_to_others() {
+    let disk = disk();
+    let file = durable_file(&disk, "a", 2);
+    file.write_at(0, &blocks(1, 1)).unwrap();
+    disk.set_faults(DiskFaults { sync_errors_one_in: 1, ..DiskFaults::default() });
+    assert!(file.write_durably_at(BLOCK, &blocks(1, 2)).is_err());
+    disk.set_faults(DiskFaults::default());
+    file.sync().unwrap();
+    for seed in 0..100 {
+        assert!(all(&contents(&disk.crash(seed), "a")[..BLOCK_BYTES], 1), "seed {seed}");
+    }
+}
+
+#[test]
 fn what_is_not_synced_is_kept_lost_and_torn() {
     let disk = disk();
     let file = durable_file(&disk, "a", 4);
