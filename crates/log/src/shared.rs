@@ -52,6 +52,8 @@ pub(crate) struct Lane<M: Machine> {
     pub durable: M::Word,
     /// The worker that runs the writer, plus one; zero: nobody yet.
     pub runner: M::Word,
+    /// Calls of [`Log::hurry`], counted in the first writer's lane: it ends epochs for those that call.
+    pub hurries: M::Word,
     /// The sequence of the segment that it writes to.
     pub open: M::Word,
     /// Where its log ends that is durable, and claimed or about to be.
@@ -106,6 +108,7 @@ impl<M: Machine> Log<M> {
         let lane = || Lane {
             durable: M::Word::new(0),
             runner: M::Word::new(0),
+            hurries: M::Word::new(0),
             open: M::Word::new(0),
             end: Latch::new(segment::begun(0, 0)),
             newcomers: Latch::new(Vec::new()),
@@ -196,9 +199,17 @@ impl<M: Machine> Log<M> {
 
     /// Asks for the end of an epoch: see [`Log::is_urgent`].
     pub fn hurry(&self, epoch: u64) {
+        // Relaxed: a guess at how many wait.
+        self.lanes[0].hurries.fetch_add(1, Ordering::Relaxed);
         // Release pairs with the acquire in `is_urgent`, and the writers are woken to look.
         self.urgent.fetch_max(epoch, Ordering::AcqRel);
         self.wake();
+    }
+
+    /// Calls of [`Log::hurry`] so far.
+    #[must_use]
+    pub fn hurries(&self) -> u64 {
+        self.lanes[0].hurries.load(Ordering::Relaxed)
     }
 
     /// Whether somebody waits for an epoch that is not stable yet: a tick would help. Once it is stable,

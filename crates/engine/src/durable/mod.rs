@@ -28,6 +28,7 @@ mod changes;
 mod checkpoint;
 mod directory;
 mod faults;
+mod gathering;
 mod open;
 mod parallel;
 mod recover;

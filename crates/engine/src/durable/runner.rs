@@ -1,5 +1,6 @@
 //! A writer of the log with the database that it belongs to; the owner of the machine runs it.
 
+use super::gathering::Gathering;
 use crate::contract::Scheme;
 use crate::database::Database;
 use crate::shared::Inner;
@@ -35,15 +36,22 @@ impl<M: Machine, S: Scheme<M>> LogRunner<M, S> {
     /// writers also ends epochs early for those who hurry ([`Database::hurry`]).
     pub fn run(mut self, over: impl Fn() -> bool, claimed: impl Fn()) {
         let (mut seen, mut quiet) = (0, 0);
+        let mut gathering = Gathering::default();
         while !over() {
-            if self.hurries() {
+            if self.hurries() && !gathering.goes_on(self.calls(), M::now()) {
+                gathering.ends(self.calls(), M::now());
                 self.database().tick();
             }
-            if matches!(self.step(), Stepped::Claimed | Stepped::Failed) {
-                claimed();
+            match self.step() {
+                Stepped::Claimed => {
+                    gathering.claims(self.calls(), M::now());
+                    claimed();
+                }
+                Stepped::Failed => claimed(),
+                Stepped::Idle | Stepped::Wrote => {}
             }
             if self.hurries() {
-                // A commit window is open: the transaction in it may want this core.
+                // A commit window is open, or somebody is expected who hurries, too: they may want this core.
                 M::yield_now();
             } else {
                 let written = self.written_bytes();
@@ -60,6 +68,11 @@ impl<M: Machine, S: Scheme<M>> LogRunner<M, S> {
 
     fn written_bytes(&self) -> u64 {
         self.inner.words.durable.as_ref().map_or(0, |durable| durable.log.written_bytes())
+    }
+
+    /// Calls of those that hurry so far.
+    fn calls(&self) -> u64 {
+        self.inner.words.durable.as_ref().map_or(0, |durable| durable.log.hurries())
     }
 
     fn hurries(&self) -> bool {
