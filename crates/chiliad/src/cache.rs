@@ -296,6 +296,7 @@ pub(crate) struct Own {
 
 impl Own {
     /// Runs `body` on it.
+    #[inline]
     pub fn with<T>(&mut self, body: impl FnOnce(&mut Session) -> T) -> T {
         let mut berth = lock(&self.slot);
         if let Some(session) = self.out.take() {

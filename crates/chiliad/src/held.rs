@@ -22,6 +22,7 @@ impl<T, E: From<Error>> Held<T, E> {
     }
 
     /// The result, as soon as it may be told.
+    #[inline]
     pub fn wait(self, rules: &Rules) -> core::result::Result<T, E> {
         #[cfg(feature = "metrics")]
         let latency = crate::watch::LatencyOf::begin();

@@ -11,12 +11,14 @@
 
 use chiliad_engine::{NESTED_PATIENCE, Nested, Outer};
 use chiliad_machine::{Interleaved, Machine, WorkerId};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
 thread_local! {
     /// Transactions of this thread's fibers whose closures are running.
     static OPEN: RefCell<Vec<Open>> = const { RefCell::new(Vec::new()) };
+    /// How many those are, for the usual case that there are none.
+    static COUNT: Cell<usize> = const { Cell::new(0) };
 }
 
 struct Open {
@@ -35,65 +37,84 @@ pub(crate) struct Inside {
 }
 
 /// The closure of a transaction begins.
+#[inline]
 pub(crate) fn enter(database: u64, outer: Outer) -> Inside {
     let fiber = Interleaved::worker();
     let open = Open { fiber, database, outer, overtaken: false };
-    _ = OPEN.try_with(|all| all.borrow_mut().push(open));
+    change(|all| all.push(open));
     Inside { fiber, database, outer }
 }
 
+/// Changes the list, unless the thread is ending.
+#[inline]
+fn change<T>(change: impl FnOnce(&mut Vec<Open>) -> T) -> Option<T> {
+    let changed = OPEN.try_with(|all| {
+        let mut all = all.borrow_mut();
+        let changed = change(&mut all);
+        COUNT.set(all.len());
+        changed
+    });
+    changed.ok()
+}
+
 /// The transactions of the database in whose closures the caller runs.
+#[inline]
 pub(crate) fn outer(database: u64) -> Vec<Outer> {
-    let open = OPEN.try_with(|all| {
+    if COUNT.get() == 0 { Vec::new() } else { find_outer(database) }
+}
+
+#[cold]
+fn find_outer(database: u64) -> Vec<Outer> {
+    let fiber = Interleaved::worker();
+    let outer = OPEN.try_with(|all| {
         let all = all.borrow();
-        if all.is_empty() {
-            return Vec::new();
-        }
-        let fiber = Interleaved::worker();
         let own = all.iter().filter(|it| it.fiber == fiber && it.database == database);
         own.map(|it| it.outer).collect()
     });
-    open.unwrap_or_default()
+    outer.unwrap_or_default()
 }
 
 /// A transaction of the caller's has committed writes.
+#[inline]
 pub(crate) fn has_written(database: u64) {
-    _ = OPEN.try_with(|all| {
-        let mut all = all.borrow_mut();
-        if all.is_empty() {
-            return;
-        }
-        let fiber = Interleaved::worker();
+    if COUNT.get() > 0 {
+        overtake(database);
+    }
+}
+
+#[cold]
+fn overtake(database: u64) {
+    let fiber = Interleaved::worker();
+    change(|all| {
         let own = all.iter_mut().filter(|it| it.fiber == fiber && it.database == database);
         own.for_each(|it| it.overtaken = true);
     });
 }
 
 impl Inside {
-    fn place(&self, all: &[Open]) -> Option<usize> {
-        all.iter().rposition(|it| {
-            it.outer == self.outer && it.database == self.database && it.fiber == self.fiber
-        })
+    /// The closure has ended. Whether a transaction inside this one has committed writes.
+    #[inline]
+    pub fn leave(self) -> bool {
+        let overtaken = self.end();
+        core::mem::forget(self);
+        overtaken
     }
 
-    /// Whether a transaction inside this one has committed writes.
-    pub fn is_overtaken(&self) -> bool {
-        let overtaken = OPEN.try_with(|all| {
-            let all = all.borrow();
-            self.place(&all).is_some_and(|at| all[at].overtaken)
+    #[inline]
+    fn end(&self) -> bool {
+        let left = change(|all| {
+            let place = all.iter().rposition(|it| {
+                it.outer == self.outer && it.database == self.database && it.fiber == self.fiber
+            });
+            place.is_some_and(|at| all.swap_remove(at).overtaken)
         });
-        overtaken.unwrap_or(false)
+        left.unwrap_or(false)
     }
 }
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        _ = OPEN.try_with(|all| {
-            let mut all = all.borrow_mut();
-            if let Some(at) = self.place(&all) {
-                all.swap_remove(at);
-            }
-        });
+        self.end();
     }
 }
 

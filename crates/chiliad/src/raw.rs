@@ -136,6 +136,7 @@ impl<'w> Untyped<'w> {
     }
 
     /// The name by which transactions in its closure know it.
+    #[inline]
     pub(crate) fn as_outer(&self) -> chiliad_engine::Outer {
         self.running.as_outer()
     }
@@ -147,6 +148,14 @@ impl<'w> Untyped<'w> {
     /// Whether the transaction may go on.
     #[inline]
     fn check(&self) -> Result<()> {
+        if self.undoing.is_none() && self.until.is_never() {
+            return Ok(());
+        }
+        self.check_limits()
+    }
+
+    #[cold]
+    fn check_limits(&self) -> Result<()> {
         match self.undoing.as_deref() {
             Some(Undoing { spoilt: Some(error), .. }) => Err(error.clone()),
             _ => self.until.check(),

@@ -83,6 +83,7 @@ impl<'w> Transaction<'w> {
         Ok(Pending::new((), committed.seen_epoch, committed.wrote, acks))
     }
 
+    #[inline]
     pub(crate) fn commit_now(self) -> Result<Committed> {
         let rules = self.rules;
         let committed = self.reader.into_raw().commit()?;
@@ -93,6 +94,7 @@ impl<'w> Transaction<'w> {
     }
 
     /// Its closure is about to run.
+    #[inline]
     pub(crate) fn enter(&mut self) -> nest::Inside {
         nest::enter(self.rules.database, self.reader.raw().as_outer())
     }
@@ -312,6 +314,7 @@ impl<'w> Transaction<'w> {
         self.reader.encode(table, key).map(Some)
     }
 
+    #[inline]
     fn encode<K, V: Row>(&mut self, table: &Table<K, V>, key: &(impl Lookup<K> + ?Sized), row: &V) {
         let scratch = &mut *self.reader.scratch;
         scratch.key.clear();

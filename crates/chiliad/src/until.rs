@@ -25,6 +25,12 @@ impl Until {
         WaitLimit { deadline: self.deadline.map(ticks_at), cancel }
     }
 
+    /// Whether nothing ends the waits.
+    #[inline]
+    pub fn is_never(&self) -> bool {
+        self.deadline.is_none() && self.cancel.is_none()
+    }
+
     /// Whether it may go on.
     #[inline]
     pub fn check(&self) -> Result<()> {

@@ -281,8 +281,7 @@ impl Session {
         // it either sees the panic resumed or is called again, as it is after a conflict.
         let inside = tx.enter();
         let outcome = catch_unwind(AssertUnwindSafe(|| body(&mut tx)));
-        let overtaken = inside.is_overtaken();
-        drop(inside);
+        let overtaken = inside.leave();
         if let Ok(Ok(value)) = outcome {
             return match tx.commit_now() {
                 Ok(Committed { seen_epoch: epoch, wrote, .. }) => {
