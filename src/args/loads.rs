@@ -152,6 +152,7 @@ impl TpccFlags {
             scale,
             read_only_tables: self.read_only_tables,
             totals_apart: self.totals_apart,
+            terminals: self.terminals,
         };
         valid(options.validate())?;
         Ok((options, micro))

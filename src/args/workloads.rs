@@ -8,7 +8,7 @@ use chiliad_machine::MutexKind;
 use chiliad_words::flags;
 use chiliad_words::value::Words;
 use chiliad_workload::tatp;
-use chiliad_workload::tpcc::{Mix, Scale};
+use chiliad_workload::tpcc::{Mix, Scale, Terminals};
 use chiliad_workload::tpce;
 
 flags! {
@@ -87,6 +87,9 @@ flags! {
         deliveries: file(),
         /// Whether W_YTD and D_YTD are rows of their own, which payments add to and do not read.
         totals_apart: yes_no() = "no",
+        /// Where the terminals are that clients play: ten at every warehouse, dealt out to the clients, or one to each client
+        /// at a warehouse of its own.
+        terminals: one_of(TERMINALS, Terminals) = "spread",
     }
 }
 
@@ -438,6 +441,11 @@ const DEFERRALS: &Words<Deferral> = &[
 ];
 
 /// `--mix`.
+const TERMINALS: &Words<Terminals> = &[
+    ("spread", Terminals::Spread, "Ten at every warehouse, whatever the number of clients"),
+    ("fixed", Terminals::Fixed, "One to each client, always the same"),
+];
+
 const MIXES: &Words<Mix> = &[
     ("standard", Mix::Standard, "The specification's five transactions"),
     ("np", Mix::Np, "New-order and payment, half and half"),

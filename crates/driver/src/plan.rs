@@ -154,7 +154,8 @@ impl Plan {
     /// The identity of one of a client's fibers, whose home is the client's.
     pub(crate) fn client_id(&self, client: usize, fiber: usize) -> ClientId {
         let (home, all) = (self.others.before + client, self.all_clients());
-        ClientId { index: home + fiber * all, of: all * self.interleave, home, seed: self.seed }
+        let of = all * self.interleave;
+        ClientId { index: home + fiber * all, of, home, homes: all, seed: self.seed }
     }
 
     /// How many homes its clients have.
@@ -177,7 +178,7 @@ impl Plan {
     /// cores can show more that way. They share one only when there are fewer homes than clients.
     pub(crate) fn client_id_apart(&self, client: usize, fiber: usize) -> ClientId {
         let client_id = self.client_id(client, fiber);
-        ClientId { home: client_id.index, ..client_id }
+        ClientId::apart(client_id.index, client_id.of, client_id.seed)
     }
 
     /// State shared by driver and clients in this run.

@@ -332,12 +332,7 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
 
     fn run_stalled(&self, plan: &Plan, run: &RunSignals) -> Result<(), Failure> {
         M::clocked(false);
-        let client_id = ClientId {
-            index: plan.workers(),
-            of: plan.workers(),
-            home: plan.workers(),
-            seed: plan.seed,
-        };
+        let client_id = ClientId::apart(plan.workers(), plan.workers() + 1, plan.seed);
         let client = self.workload.any_client(&self.tables, client_id);
         let result = self.session("starting a client").and_then(|session| {
             Stalled::<M>::new(session, client, plan, &run.0)

@@ -107,7 +107,7 @@ fn try_out<W: Workload>(workload: &W, transactions: usize) -> [usize; 3] {
             }
         });
         let clients: Vec<_> = (0..CLIENTS)
-            .map(|index| ClientId { index, home: index, of: CLIENTS, seed: 1 })
+            .map(|index| ClientId::apart(index, CLIENTS, 1))
             .map(|client_id| {
                 let (base, tables) = (&base, &tables);
                 scope.spawn(move || client(workload, base, tables, client_id, transactions))

@@ -28,8 +28,18 @@ pub struct ClientId {
     pub of: usize,
     /// The number that its home is chosen by, where clients have one: those that share it share a home.
     pub home: usize,
+    /// How many such numbers there are.
+    pub homes: usize,
     /// The seed of the run.
     pub seed: u64,
+}
+
+impl ClientId {
+    /// One of clients that each have a home of their own.
+    #[must_use]
+    pub fn apart(index: usize, of: usize, seed: u64) -> Self {
+        Self { index, of, home: index, homes: of, seed }
+    }
 }
 
 /// A consistency condition that was looked at.

@@ -57,7 +57,7 @@ impl<'a> Subject<'a> {
 
     /// Runs the first requests of a client, one after the other.
     pub fn run(&self, requests: usize) -> Result<Vec<Ended>> {
-        let client_id = ClientId { index: 0, of: 1, home: 0, seed: SEED };
+        let client_id = ClientId::apart(0, 1, SEED);
         let mut client = self.workload.any_client(&self.tables, client_id);
         let mut session = self.store.session()?;
         let mut partitions = Vec::new();

@@ -323,6 +323,7 @@ fn show_tpcc(options: &TpccOptions, shown: &mut Shown) {
     if options.totals_apart {
         put(shown, [("totals_apart", yes_no(true))]);
     }
+    put(shown, [("terminals", options.terminals.name().into())]);
 }
 
 fn show_smallbank(options: &SmallbankOptions, shown: &mut Shown) {

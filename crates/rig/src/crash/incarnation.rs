@@ -45,7 +45,7 @@ pub(super) fn run_one(
     });
     for index in 0..plan.clients {
         let (open_database, common, end) = (open_database.clone(), common.clone(), plan.end);
-        let client_id = ClientId { index, of: plan.clients, home: index, seed };
+        let client_id = ClientId::apart(index, plan.clients, seed);
         run.spawn(format!("client {index}"), move || {
             if let Err(failure) = open_database.run_client(client_id, &common.shared) {
                 common.failures.borrow_mut().push(failure);

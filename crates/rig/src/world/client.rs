@@ -41,8 +41,7 @@ pub(super) fn run(common: &Common, server: usize, number: usize) -> Result<()> {
     let of = common.plan.servers * common.plan.clients;
     let index = server * common.plan.clients + number;
     let seed = common.plan.config.seed.wrapping_add(u64::from(incarnation) << 32);
-    let mut requests =
-        common.workload.any_client(&common.tables, ClientId { index, of, home: index, seed });
+    let mut requests = common.workload.any_client(&common.tables, ClientId::apart(index, of, seed));
     let random = Generator::new(seed, index);
     let mut choices = Random::new(seed, 0x4e77 + index as u64);
     let mut client = Client { common, server, session, number: in_ledger, random };

@@ -33,7 +33,7 @@ pub struct FirstRequests {
 
 impl FirstRequests {
     fn client_id(self, request: usize) -> ClientId {
-        ClientId { index: request, home: request, of: self.count, seed: self.seed }
+        ClientId::apart(request, self.count, self.seed)
     }
 
     /// The client with the request of this number in hand, on a database whose tables have these numbers.

@@ -1,7 +1,7 @@
 //! TPC-C, the order-entry benchmark, complete: nine tables, five transactions, the standard mix.
 //!
-//! After the TPC-C specification, revision 5.11, clauses 1 to 4. Clients have a fixed home warehouse
-//! and no think time. Money is in cents, taxes and discounts in hundredths of a percent; dates come
+//! After the TPC-C specification, revision 5.11, clauses 1 to 4. Clients play the terminals of all
+//! warehouses ([`Terminals`]), without think time. Money is in cents, taxes and discounts in hundredths of a percent; dates come
 //! from a counter of the client, so that no clock is read. Tables are divided vertically and keys
 //! packed as [`schema`] says.
 //!
@@ -28,7 +28,7 @@ pub mod tasks;
 mod terminal;
 
 pub use delivery::Delivery;
-pub use options::{Mix, Scale, TpccOptions, WAREHOUSES_MAX};
+pub use options::{Mix, Scale, Terminals, TpccOptions, WAREHOUSES_MAX};
 
 use crate::{
     ClientId, Condition, DEFERRED_WORDS, Deferred, InsertRow, Outcome, RunReadOnly, Shape, Workload,
@@ -149,7 +149,7 @@ impl Workload for Tpcc {
 
     fn next(&self, client: &mut Client, partitions: &mut Vec<u32>) -> Shape {
         let terminal = &mut client.terminal;
-        terminal.date += 1;
+        terminal.next();
         let drawn = terminal.random.below(100);
         client.kind = self.shares.iter().filter(|&&sum| sum <= drawn).count();
         partitions.push(u32::from(terminal.home) - 1);

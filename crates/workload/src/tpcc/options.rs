@@ -74,6 +74,32 @@ impl Mix {
     }
 }
 
+/// Where the terminals are that a client plays.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Terminals {
+    /// Ten at every warehouse, one for each district (clauses 2.4.1.1 and 2.8.1.1), dealt out to all clients: a client
+    /// has all those of several warehouses or, where clients are more than warehouses, some of one. Each of its
+    /// transactions comes from one of them, drawn.
+    #[default]
+    Spread,
+    /// One to each client, at its own warehouse. Warehouses beyond the number of clients are nobody's home.
+    Fixed,
+}
+
+impl Terminals {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Spread, Self::Fixed];
+
+    /// The name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Spread => "spread",
+            Self::Fixed => "fixed",
+        }
+    }
+}
+
 /// TPC-C as asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TpccOptions {
@@ -91,6 +117,8 @@ pub struct TpccOptions {
     pub read_only_tables: bool,
     /// `--totals-apart`: W_YTD and D_YTD are rows of their own, which payments add to and do not read.
     pub totals_apart: bool,
+    /// `--terminals`.
+    pub terminals: Terminals,
 }
 
 /// The most warehouses: their numbers take two bytes.
@@ -106,6 +134,7 @@ impl Default for TpccOptions {
             scale: Scale::Spec,
             read_only_tables: true,
             totals_apart: false,
+            terminals: Terminals::Spread,
         }
     }
 }

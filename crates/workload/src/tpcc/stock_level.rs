@@ -39,7 +39,7 @@ impl Default for Request {
 impl Request {
     pub(super) fn draw(&mut self, terminal: &mut Terminal) {
         self.w = terminal.home;
-        self.d = terminal.district;
+        self.d = terminal.own_district();
         self.threshold = terminal.random.range(10, 20);
     }
 

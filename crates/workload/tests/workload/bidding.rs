@@ -81,7 +81,7 @@ fn a_client_has_users_of_its_own_and_products_of_all() {
     let options = BiddingOptions { users: 103, products: 50, partitions: 5 };
     let bidding = Bidding::new(options).unwrap();
     let model = Model::load(&bidding, 1);
-    let mut client = bidding.client(&model.ids(), ClientId { index: 7, home: 7, of: 8, seed: 1 });
+    let mut client = bidding.client(&model.ids(), ClientId::apart(7, 8, 1));
     let mut seen = [0; 5];
     for _ in 0..5000 {
         let mut partitions = vec![];

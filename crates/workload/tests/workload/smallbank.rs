@@ -144,7 +144,7 @@ fn declared_partitions_cover_the_accounts() {
     };
     let bank = Smallbank::new(options).unwrap();
     let model = Model::load(&bank, 1);
-    let client_id = ClientId { index: 7, home: 7, of: 8, seed: 1 };
+    let client_id = ClientId::apart(7, 8, 1);
     let mut client = bank.client(&model.ids(), client_id);
     let (mut two, mut across) = (0, 0);
     for _ in 0..10_000 {

@@ -119,8 +119,7 @@ fn other_mixes_leave_kinds_out_and_keep_the_proportions_of_the_rest() {
 #[test]
 fn subscribers_are_not_chosen_uniformly_and_all_come_up() {
     let tatp = Tatp::new(TatpOptions { subscribers: 1000, ..TatpOptions::default() }).unwrap();
-    let mut client =
-        tatp.client(&Model::load(&tatp, 1).ids(), ClientId { index: 0, home: 0, of: 1, seed: 1 });
+    let mut client = tatp.client(&Model::load(&tatp, 1).ids(), ClientId::apart(0, 1, 1));
     let mut counts = vec![0; 1001];
     for _ in 0..300_000 {
         tatp.next(&mut client, &mut vec![]);
@@ -203,7 +202,7 @@ fn clients_stay_in_the_partition_that_they_declare() {
     let tatp = Tatp::new(options).unwrap();
     let ids = Model::load(&tatp, 1).ids();
     for index in 0..10 {
-        let mut client = tatp.client(&ids, ClientId { index, home: index, of: 10, seed: 1 });
+        let mut client = tatp.client(&ids, ClientId::apart(index, 10, 1));
         for _ in 0..1000 {
             let mut partitions = vec![];
             tatp.next(&mut client, &mut partitions);

@@ -6,7 +6,7 @@ use chiliad_workload::tpcc::schema::{
     customer, customer_info, district, history, item, key, order, order_line, stock, stock_info,
     warehouse,
 };
-use chiliad_workload::tpcc::{Client, Mix, Scale, Tpcc, TpccOptions};
+use chiliad_workload::tpcc::{Client, Mix, Scale, Terminals, Tpcc, TpccOptions};
 use chiliad_workload::{ClientId, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,8 +48,10 @@ impl Before {
     }
 }
 
+/// With a client that stays at the first warehouse.
 fn micro(mix: Mix) -> (Tpcc, Model, Client) {
-    let tpcc = Tpcc::new(TpccOptions { mix, ..TpccOptions::micro() }).unwrap();
+    let options = TpccOptions { mix, terminals: Terminals::Fixed, ..TpccOptions::micro() };
+    let tpcc = Tpcc::new(options).unwrap();
     let model = Model::load(&tpcc, 11);
     let client = model.clients(&tpcc, 1, 21).remove(0);
     (tpcc, model, client)
@@ -345,7 +347,7 @@ fn the_mixes_have_their_shares() {
 
 fn client(tpcc: &Tpcc, index: usize) -> Client {
     let tables: Vec<_> = (0..13).map(chiliad_api::TableId).collect();
-    tpcc.client(&tables, ClientId { index, home: index, of: 8, seed: 3 })
+    tpcc.client(&tables, ClientId::apart(index, 8, 3))
 }
 
 #[test]

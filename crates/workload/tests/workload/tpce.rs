@@ -145,7 +145,7 @@ fn mixes_have_their_shares() {
         let options = TpceOptions { mix, ..TpceOptions::default() };
         let tpce = Tpce::new(options).unwrap();
         let ids: Vec<_> = (0..tpce.tables().len() as u32).map(chiliad_api::TableId).collect();
-        let id = chiliad_workload::ClientId { index: 0, home: 0, of: 1, seed: 3 };
+        let id = chiliad_workload::ClientId::apart(0, 1, 3);
         let mut client = tpce.client(&ids, id);
         let mut counts = [0; 6];
         for _ in 0..10_000 {

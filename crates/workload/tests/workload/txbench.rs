@@ -140,7 +140,7 @@ fn a_client_keeps_to_its_partition() {
     let options = TxbenchOptions { rows: 103, partitions: 5, ..TxbenchOptions::micro() };
     let txbench = Txbench::new(options).unwrap();
     let model = Model::load(&txbench, 1);
-    let mut client = txbench.client(&model.ids(), ClientId { index: 7, home: 7, of: 8, seed: 1 });
+    let mut client = txbench.client(&model.ids(), ClientId::apart(7, 8, 1));
     let own = txbench.keys_of(2);
     assert_eq!(own, 42..62);
     for _ in 0..5000 {

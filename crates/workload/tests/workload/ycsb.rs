@@ -146,7 +146,7 @@ fn read_only_requests_are_marked() {
         ..YcsbOptions::default()
     };
     let ycsb = Ycsb::new(options).unwrap();
-    let client_id = ClientId { index: 0, home: 0, of: 1, seed: 1 };
+    let client_id = ClientId::apart(0, 1, 1);
     let mut client = ycsb.client(&[chiliad_api::TableId(0)], client_id);
     let shapes: Vec<_> = (0..1000).map(|_| ycsb.next(&mut client, &mut vec![])).collect();
     let read_only = shapes.iter().filter(|shape| shape.read_only).count();
@@ -171,7 +171,7 @@ fn partitions_cover_what_is_touched() {
     let ycsb = Ycsb::new(options).unwrap();
     let mut model = Model::load(&ycsb, 1);
     let ids = model.ids();
-    let mut client = ycsb.client(&ids, ClientId { index: 10, home: 10, of: 16, seed: 1 });
+    let mut client = ycsb.client(&ids, ClientId::apart(10, 16, 1));
     let mut multi = 0;
     for _ in 0..1000 {
         let before = model.rows("records").clone();

@@ -137,7 +137,7 @@ impl Terminal {
         Self {
             workload: Arc::clone(&load.workload),
             tables: load.named(),
-            client: load.workload.client(&load.tables, ClientId { index, of, home: index, seed }),
+            client: load.workload.client(&load.tables, ClientId::apart(index, of, seed)),
             partitions: Vec::new(),
         }
     }

@@ -157,7 +157,7 @@ struct Client<'w> {
 impl AnyClient for Client<'_> {
     fn next(&mut self, partitions: &mut Vec<u32>) -> Shape {
         let (workload, terminal) = (self.workload, &mut self.terminal);
-        terminal.date += 1;
+        terminal.next();
         self.connection.seconds = terminal.date;
         let drawn = terminal.random.below(100);
         self.kind = workload.shares.iter().filter(|&&sum| sum <= drawn).count();

@@ -129,7 +129,7 @@ impl Model {
     }
 
     pub fn clients<W: Workload>(&self, workload: &W, of: usize, seed: u64) -> Vec<W::Client> {
-        let ids = (0..of).map(|index| ClientId { index, home: index, of, seed });
+        let ids = (0..of).map(|index| ClientId::apart(index, of, seed));
         ids.map(|client_id| workload.client(&self.ids(), client_id)).collect()
     }
 
