@@ -1,7 +1,7 @@
 //! EXPLAIN: how the rows of a statement are found.
 
 use crate::error::{Result, SqlError};
-use crate::plan::{Access, Body, Path, Plan, Query, Select, SourceKind};
+use crate::plan::{Access, Body, Plan, Query, Select, SourceKind};
 
 /// A line for each step of a plan.
 pub(crate) fn explain(plan: &Plan) -> Result<Vec<String>> {
@@ -78,16 +78,20 @@ fn of_select(select: &Select, mut depth: usize, lines: &mut Vec<String>) {
 }
 
 fn of_access(access: &Access) -> String {
-    let table = &access.table;
+    let Access { table, path, .. } = access;
     let backward = if access.reverse { " Backward" } else { "" };
-    match &access.path {
-        Path::Point(_) => format!("Key Lookup on {}", table.name),
-        Path::Points(keys) => format!("Key Lookup of {} on {}", keys.len(), table.name),
-        Path::Full => format!("Seq Scan{backward} on {}", table.name),
-        Path::Range(range) => {
-            let index = range.index.and_then(|at| table.indexes.get(at));
-            let index = index.map_or("the primary key", |it| it.name.as_str());
-            format!("Index Scan{backward} using {index} on {}", table.name)
-        }
+    if path.is_full() {
+        return format!("Seq Scan{backward} on {}", table.name);
     }
+    let several = match path.prefixes.len() {
+        1 => String::new(),
+        count if path.is_whole => format!(" of {count}"),
+        count => format!(" of {count} ranges"),
+    };
+    if path.is_whole {
+        return format!("Key Lookup{backward}{several} on {}", table.name);
+    }
+    let index = path.index.and_then(|at| table.indexes.get(at));
+    let index = index.map_or("the primary key", |it| it.name.as_str());
+    format!("Index Scan{backward}{several} using {index} on {}", table.name)
 }

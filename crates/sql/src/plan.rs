@@ -175,17 +175,6 @@ pub(crate) struct Access {
     pub for_update: bool,
 }
 
-impl Access {
-    /// Whether its rows are those of a range of an index, or all.
-    pub fn is_range(&self) -> bool {
-        match &self.path {
-            Path::Point(_) | Path::Points(_) => false,
-            Path::Range(_) => true,
-            Path::Full => self.table.is_ordered,
-        }
-    }
-}
-
 /// Tables are equal that have one number.
 impl PartialEq for Access {
     fn eq(&self, other: &Self) -> bool {
@@ -195,29 +184,24 @@ impl PartialEq for Access {
     }
 }
 
-/// How rows of a table are found.
+/// How rows of a table are found: by the keys of one index that begin with one of several prefixes, and go on between
+/// bounds.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Path {
-    /// The row of this key.
-    Point(Vec<Expr>),
-    /// The rows of these keys.
-    Points(Vec<Vec<Expr>>),
-    /// A range of the primary key (`None`) or of the secondary index of this place in [`Table::indexes`].
-    Range(Box<RangePath>),
-    /// All rows.
-    Full,
+pub(crate) struct Path {
+    /// The primary key (`None`), or the secondary index of this place in [`Table::indexes`].
+    pub index: Option<usize>,
+    /// For each prefix the values of the first parts, as many in each. Rows are found once, however often their prefix is
+    /// given; a null begins no key.
+    pub prefixes: Vec<Vec<Expr>>,
+    /// Whether the prefixes are whole primary keys: they are looked up, and no range is scanned.
+    pub is_whole: bool,
+    /// Of the part after the prefix, and whether the bound itself belongs to it.
+    pub low: Option<Bound>,
+    pub high: Option<Bound>,
 }
 
-/// A range of an index.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct RangePath {
-    pub index: Option<usize>,
-    /// The values of its first parts.
-    pub prefix: Vec<Expr>,
-    /// Of the part after them, and whether the bound itself belongs to it.
-    pub low: Option<(Expr, bool)>,
-    pub high: Option<(Expr, bool)>,
-}
+/// A bound of a range, and whether it belongs to the range.
+pub(crate) type Bound = (Expr, bool);
 
 /// Conditions that a table's rows meet, over its columns, with their names.
 pub(crate) type Checks = Vec<(String, Expr)>;
@@ -323,15 +307,31 @@ impl Select {
 }
 
 impl Path {
-    fn walk(&self, each: &mut dyn FnMut(&Expr)) {
-        match self {
-            Self::Point(key) => key.iter().for_each(|it| it.walk(each)),
-            Self::Points(keys) => keys.iter().flatten().for_each(|it| it.walk(each)),
-            Self::Range(range) => {
-                let bounds = range.low.iter().chain(&range.high).map(|(bound, _)| bound);
-                range.prefix.iter().chain(bounds).for_each(|it| it.walk(each));
-            }
-            Self::Full => {}
-        }
+    /// All rows, in the order of an index.
+    pub fn all(index: Option<usize>) -> Self {
+        Self { index, prefixes: vec![Vec::new()], is_whole: false, low: None, high: None }
+    }
+
+    /// Whether it leads to all rows, by the primary key.
+    pub fn is_full(&self) -> bool {
+        self.index.is_none() && self.width() == 0 && self.low.is_none() && self.high.is_none()
+    }
+
+    /// The parts of the index that each prefix has.
+    pub fn width(&self) -> usize {
+        self.prefixes.first().map_or(0, Vec::len)
+    }
+
+    /// Whether all prefixes have one value of this part.
+    pub fn is_fixed(&self, part: usize) -> bool {
+        let mut values = self.prefixes.iter().map(|prefix| prefix.get(part));
+        let first = values.next().flatten();
+        first.is_some() && values.all(|it| it == first)
+    }
+
+    /// Calls `each` for all expressions within it, each with those within it.
+    pub fn walk(&self, each: &mut dyn FnMut(&Expr)) {
+        let bounds = self.low.iter().chain(&self.high).map(|(bound, _)| bound);
+        self.prefixes.iter().flatten().chain(bounds).for_each(|it| it.walk(each));
     }
 }

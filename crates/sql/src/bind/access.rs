@@ -1,22 +1,11 @@
-//! How the rows of each table are found: by a key, a list of keys, a range of an index, or all of them.
+//! In which order sources are gone through, each by the best path, and which order of rows that gives.
 
 use super::Binder;
+use super::path::{parts, path_of};
 use crate::catalog::Table;
-use crate::expr::{Cast, Comparison, Expr};
-use crate::plan::{Distinct, Path, RangePath, Select, Source, SourceKind};
+use crate::expr::{Comparison, Expr};
+use crate::plan::{Access, Distinct, Path, Select, Source, SourceKind};
 use crate::types::Type;
-
-/// A column of a table compared with a value that is known before its rows are.
-struct Term<'e> {
-    column: usize,
-    comparison: Comparison,
-    value: &'e Expr,
-}
-
-/// A path, and how good it is: more is better.
-type Scored = (Path, usize);
-
-const POINT: usize = 1_000;
 
 impl Binder<'_> {
     /// Puts the sources in order, and gives each its conditions and its path.
@@ -72,18 +61,38 @@ impl Binder<'_> {
     }
 }
 
-/// Whether a condition holds for each row to which the path of its source leads: it is that a column of the whole key is
-/// equal to the value looked up. Of whole numbers alone, of which equal ones have one key and unequal ones two.
+/// Whether a condition holds for each row to which the path of its source leads: it is one of those that the prefixes of
+/// the primary key are made of. Of whole numbers alone, of which equal ones have one key and unequal ones two.
 fn is_implied(condition: &Expr, source: &Source) -> bool {
     let SourceKind::Table(access) = &source.kind else { return false };
-    let Path::Point(values) = &access.path else { return false };
-    let Expr::Compare(Comparison::Equal, one, two) = condition else { return false };
-    access.table.key.iter().zip(values).any(|(&column, value)| {
-        let is_column = |it: &Expr| *it == Expr::Column(source.start + column);
-        let of = access.table.columns[column].sql_type;
-        matches!(of, Type::Int2 | Type::Int4 | Type::Int8)
-            && (is_column(one) && **two == *value || is_column(two) && **one == *value)
-    })
+    let Access { table, path, .. } = access;
+    if path.index.is_some() {
+        return false;
+    }
+    let part_of = |expr: &Expr| {
+        let Expr::Column(slot) = expr else { return None };
+        let column = slot.checked_sub(source.start)?;
+        let part = table.key.iter().take(path.width()).position(|it| *it == column)?;
+        let of = table.columns[column].sql_type;
+        matches!(of, Type::Int2 | Type::Int4 | Type::Int8).then_some(part)
+    };
+    match condition {
+        Expr::Compare(Comparison::Equal, one, two) => {
+            let has = |column: &Expr, value: &Expr| {
+                part_of(column).is_some_and(|part| path.prefixes.iter().all(|it| it[part] == *value))
+            };
+            has(one, two) || has(two, one)
+        }
+        Expr::In(of, items) if items.len() == path.prefixes.len() => {
+            let columns: Option<Vec<usize>> = parts(of).into_iter().map(part_of).collect();
+            columns.is_some_and(|columns| {
+                path.prefixes.iter().zip(items).all(|(prefix, item)| {
+                    columns.iter().zip(parts(item)).all(|(&part, value)| prefix[part] == *value)
+                })
+            })
+        }
+        _ => false,
+    }
 }
 
 /// Whether an expression reads slots from `first` on.
@@ -111,15 +120,7 @@ fn path_depends(path: &Path, outer: usize, source: &Source) -> bool {
         }
     };
     match &source.kind {
-        SourceKind::Table(_) => match path {
-            Path::Point(key) => key.iter().for_each(|it| it.walk(&mut each)),
-            Path::Points(keys) => keys.iter().flatten().for_each(|it| it.walk(&mut each)),
-            Path::Range(range) => {
-                let bounds = range.low.iter().chain(&range.high).map(|(bound, _)| bound);
-                range.prefix.iter().chain(bounds).for_each(|it| it.walk(&mut each));
-            }
-            Path::Full => {}
-        },
+        SourceKind::Table(_) => path.walk(&mut each),
         SourceKind::Query(query) => query.walk(&mut each),
         SourceKind::Series(bounds) => bounds.iter().for_each(|it| it.walk(&mut each)),
     }
@@ -146,144 +147,6 @@ fn best(sources: &[Source], conditions: &[Expr], known: &[bool]) -> usize {
     best.0
 }
 
-/// The best path to the rows of a source, by conditions whose values are known.
-fn path_of(source: &Source, conditions: &[Expr], known: &[bool]) -> Scored {
-    let SourceKind::Table(access) = &source.kind else { return (Path::Full, 0) };
-    let table = &*access.table;
-    let own = source.start..source.start + source.width;
-    let all: Vec<&Expr> = match source.is_left {
-        true => source.on.iter().collect(),
-        false => source.on.iter().chain(conditions).collect(),
-    };
-    let is_value = |expr: &Expr| {
-        let mut all = !expr.is_volatile();
-        expr.slots(&mut |slot| {
-            all &= !own.contains(&slot) && known.get(slot).copied().unwrap_or(true);
-        });
-        all
-    };
-    let column =
-        |expr: &Expr| column_of(expr).filter(|it| own.contains(it)).map(|it| it - source.start);
-    let mut terms = Vec::new();
-    let mut lists = Vec::new();
-    for condition in all {
-        match condition {
-            Expr::Compare(comparison, one, two) => {
-                if let (Some(column), true) = (column(one), is_value(two)) {
-                    terms.push(Term { column, comparison: *comparison, value: two });
-                } else if let (Some(column), true) = (column(two), is_value(one)) {
-                    terms.push(Term { column, comparison: comparison.swapped(), value: one });
-                }
-            }
-            Expr::In(of, list) if list.iter().all(is_value) => {
-                let columns: Option<Vec<usize>> = match &**of {
-                    Expr::Row(parts) => parts.iter().map(column).collect(),
-                    one => column(one).map(|it| vec![it]),
-                };
-                if let Some(columns) = columns {
-                    lists.push((columns, list));
-                }
-            }
-            _ => {}
-        }
-    }
-    let listed = list_path(table, &terms, &lists);
-    let mut best = range_path(table, None, &terms);
-    for index in 0..table.indexes.len() {
-        let scored = range_path(table, Some(index), &terms);
-        if scored.1 > best.1 {
-            best = scored;
-        }
-    }
-    match listed {
-        Some(listed) if listed.1 > best.1 => listed,
-        _ => best,
-    }
-}
-
-/// The slot of a column, as it is or as the text that it is compared as.
-fn column_of(expr: &Expr) -> Option<usize> {
-    match expr {
-        Expr::Column(slot) => Some(*slot),
-        Expr::Cast(of, Cast { from: Type::Bpchar, to: Type::Text, .. }) => match &**of {
-            Expr::Column(slot) => Some(*slot),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// Keys of which one column or several have the values of a list, and the others are equal to a value.
-fn list_path(
-    table: &Table,
-    terms: &[Term<'_>],
-    lists: &[(Vec<usize>, &Vec<Expr>)],
-) -> Option<Scored> {
-    if table.key.is_empty() {
-        return None;
-    }
-    lists.iter().find_map(|(columns, list)| {
-        let keys = list.iter().map(|item| {
-            let key = table.key.iter().map(|part| {
-                let listed = columns.iter().position(|it| it == part);
-                match (listed, item) {
-                    (Some(at), Expr::Row(parts)) => parts.get(at).cloned(),
-                    (Some(_), one) => Some(one.clone()),
-                    (None, _) => equal_to(terms, *part).cloned(),
-                }
-            });
-            key.collect::<Option<Vec<Expr>>>()
-        });
-        let keys = keys.collect::<Option<Vec<_>>>()?;
-        Some((Path::Points(keys), POINT - 1))
-    })
-}
-
-fn equal_to<'e>(terms: &[Term<'e>], column: usize) -> Option<&'e Expr> {
-    let mut terms = terms.iter();
-    terms.find(|it| it.column == column && it.comparison == Comparison::Equal).map(|it| it.value)
-}
-
-/// The part of an index that the conditions leave, and how good that is.
-fn range_path(table: &Table, index: Option<usize>, terms: &[Term<'_>]) -> Scored {
-    let parts = index.map_or(table.key.len(), |index| table.indexes[index].parts.len());
-    let mut prefix = Vec::new();
-    for part in 0..parts {
-        let column = table.part_column(index, part);
-        let Some(value) = column.and_then(|column| equal_to(terms, column)) else { break };
-        prefix.push(value.clone());
-    }
-    let is_whole = prefix.len() == parts && parts > 0;
-    if is_whole && index.is_none() {
-        return (Path::Point(prefix), POINT);
-    }
-    if index.is_none() && !table.is_ordered {
-        return (Path::Full, 0);
-    }
-    let unique = is_whole && index.is_some_and(|index| table.indexes[index].unique);
-    let (mut low, mut high) = (None, None);
-    if let Some(column) = table.part_column(index, prefix.len()) {
-        for term in terms.iter().filter(|it| it.column == column) {
-            let bound = |included| Some((term.value.clone(), included));
-            match term.comparison {
-                Comparison::Greater => low = low.or_else(|| bound(false)),
-                Comparison::GreaterOrEqual => low = low.or_else(|| bound(true)),
-                Comparison::Less => high = high.or_else(|| bound(false)),
-                Comparison::LessOrEqual => high = high.or_else(|| bound(true)),
-                Comparison::Equal | Comparison::NotEqual => {}
-            }
-        }
-    }
-    let bounds = usize::from(low.is_some()) + usize::from(high.is_some());
-    // Of equal ones the primary key, which leads to the row itself.
-    let score = prefix.len() * 20 + bounds * 5 + usize::from(unique) * (POINT / 2);
-    if score == 0 {
-        return (Path::Full, 0);
-    }
-    let range = RangePath { index, prefix, low, high };
-    (Path::Range(Box::new(range)), score * 2 + usize::from(index.is_none()))
-}
-
 /// Has an index bring the rows in the order that is asked for, where one can.
 fn order_by_index(select: &mut Select, is_limited: bool) {
     let unordered = select.order.is_empty() && !matches!(select.distinct, Distinct::On(_));
@@ -305,57 +168,40 @@ fn order_by_index(select: &mut Select, is_limited: bool) {
         .collect();
     let Some(keys) = keys else { return };
     let table = &*access.table;
-    match &access.path {
-        Path::Point(_) => select.is_sorted = true,
-        Path::Points(_) => {}
-        Path::Range(range) => {
-            if let Some(reverse) = goes_along(table, range.index, range.prefix.len(), &keys) {
-                (select.is_sorted, access.reverse) = (true, reverse);
-            }
-        }
-        Path::Full if !table.is_ordered => {}
-        Path::Full => {
-            let secondary = if is_limited { table.indexes.len() } else { 0 };
-            for index in core::iter::once(None).chain((0..secondary).map(Some)) {
-                if let Some(reverse) = goes_along(table, index, 0, &keys) {
-                    if index.is_some() {
-                        let prefix = Vec::new();
-                        let range = RangePath { index, prefix, low: None, high: None };
-                        access.path = Path::Range(Box::new(range));
-                    }
-                    (select.is_sorted, access.reverse) = (true, reverse);
-                    return;
-                }
-            }
+    // Of all rows any index can bring the few that are wanted.
+    let others = if access.path.is_full() && is_limited { table.indexes.len() } else { 0 };
+    let others = (0..others).map(|index| Path::all(Some(index)));
+    for path in core::iter::once(access.path.clone()).chain(others) {
+        if let Some(reverse) = goes_along(table, &path, &keys) {
+            (select.is_sorted, access.reverse, access.path) = (true, reverse, path);
+            return;
         }
     }
 }
 
-/// Whether an index whose first parts have one value each has the rows in the order of these keys: `Some(true)` from its
-/// end.
-fn goes_along(
-    table: &Table,
-    index: Option<usize>,
-    prefix: usize,
-    keys: &[(usize, bool)],
-) -> Option<bool> {
+/// Whether a path has the rows in the order of these keys: `Some(true)` from its end. Its prefixes are gone through in the
+/// order of the index, so they order rows as its parts do, and those of which all have one value need not be in the order.
+fn goes_along(table: &Table, path: &Path, keys: &[(usize, bool)]) -> Option<bool> {
+    if path.index.is_none() && !table.is_ordered && !path.is_whole {
+        return None;
+    }
+    let column = |part: usize| table.part_column(path.index, part);
+    let is_fixed = |of: usize| (0..path.width()).any(|it| path.is_fixed(it) && column(it) == Some(of));
+    let is_single = path.is_whole && path.prefixes.len() == 1;
     let mut direction = None;
-    let mut part = prefix;
-    let fixed: Vec<usize> = (0..prefix).filter_map(|it| table.part_column(index, it)).collect();
-    for (column, descending) in keys {
-        if fixed.contains(column) {
-            continue;
-        }
-        // An index has nulls first, unlike the order.
-        if table.part_column(index, part) != Some(*column) || table.columns[*column].is_nullable {
+    let mut parts = (0..).filter(|&part| !path.is_fixed(part));
+    for &(of, descending) in keys.iter().filter(|(of, _)| !is_single && !is_fixed(*of)) {
+        let part = parts.next()?;
+        // An index has nulls first, unlike the order; none begin with a prefix.
+        let may_be_null = part >= path.width() && table.columns[of].is_nullable;
+        if column(part) != Some(of) || may_be_null {
             return None;
         }
-        let reverse = table.part_descends(index, part) != *descending;
+        let reverse = table.part_descends(path.index, part) != descending;
         if direction.is_some_and(|it| it != reverse) {
             return None;
         }
         direction = Some(reverse);
-        part += 1;
     }
     Some(direction.unwrap_or(false))
 }

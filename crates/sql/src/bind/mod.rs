@@ -7,6 +7,7 @@ mod expression;
 mod from;
 mod group;
 mod operators;
+mod path;
 mod query;
 mod scope;
 mod select;

@@ -49,6 +49,11 @@ impl Binder<'_> {
         if matches!(operator, BinaryOperator::And | BinaryOperator::Or) {
             return self.junction(whole, operator, scope);
         }
+        if let (ast::Expr::Tuple(ones), ast::Expr::Tuple(twos)) = (left, right)
+            && let Some(comparison) = comparison(operator)
+        {
+            return self.rows_compared(ones, comparison, twos, scope);
+        }
         let one = self.left_operand(left, scope)?;
         let two = self.expr(right, scope)?;
         self.operation(one, operator, two, left)
@@ -72,6 +77,38 @@ impl Binder<'_> {
             bound = self.operation(bound, operator, right, left)?;
         }
         Ok(bound)
+    }
+
+    /// `(a, b) = (1, 2)`: the parts of either have the type that they have in common. Rows are equal where all parts are.
+    fn rows_compared(
+        &mut self,
+        ones: &[ast::Expr],
+        comparison: Comparison,
+        twos: &[ast::Expr],
+        scope: &Scope,
+    ) -> Result<Bound> {
+        if ones.len() != twos.len() {
+            let position = ones.first().and_then(|it| self.start_of(it));
+            let message = "unequal number of entries in row expressions";
+            return Err(SqlError::syntax_error(message).at(position));
+        }
+        let mut pairs = Vec::with_capacity(ones.len());
+        for (one, two) in ones.iter().zip(twos) {
+            let position = self.start_of(one);
+            let (one, two) = (self.expr(one, scope)?, self.expr(two, scope)?);
+            let (one, two) = self.unify(one, two, comparison.symbol(), position)?;
+            pairs.push((one.expr, two.expr));
+        }
+        let of_parts = |(one, two)| Expr::Compare(comparison, Box::new(one), Box::new(two));
+        let expr = match comparison {
+            Comparison::Equal => Expr::And(pairs.into_iter().map(of_parts).collect()),
+            Comparison::NotEqual => Expr::Or(pairs.into_iter().map(of_parts).collect()),
+            _ => {
+                let (ones, twos) = pairs.into_iter().unzip();
+                of_parts((Expr::Row(ones), Expr::Row(twos)))
+            }
+        };
+        Ok(Bound::new(expr, Type::Bool))
     }
 
     /// A list of conditions with one operator between.

@@ -396,7 +396,7 @@ impl Binder<'_> {
         let access = crate::plan::Access {
             table: Arc::clone(&table),
             needed: vec![true; columns],
-            path: Path::Full,
+            path: Path::all(None),
             reverse: false,
             for_update: true,
         };

@@ -76,7 +76,7 @@ fn shown(
     each: &mut Shown<'_>,
 ) -> Result<Flow> {
     match wanted {
-        None if !access.for_update && access.is_range() => visit(access, cx, each),
+        None if !access.for_update && !access.path.is_whole => visit(access, cx, each),
         _ => handles(access, &[], wanted, cx, &mut |handle| {
             let tx = cx.transaction.borrow();
             each(tx.row_key(handle)?, tx.bytes(handle)?)

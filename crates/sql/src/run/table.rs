@@ -6,7 +6,7 @@ use crate::datum::Datum;
 use crate::error::{Result, SqlError};
 use crate::expr::{Context, Expr};
 use crate::faults::{BOUND_LEFT_OUT, ORDER_TURNED};
-use crate::plan::{Access, Path, RangePath};
+use crate::plan::Access;
 use chiliad_api::{Get, Range, Row};
 use chiliad_row::key::prefix_end;
 use core::ops::{Bound, ControlFlow};
@@ -26,33 +26,26 @@ pub(super) fn handles(
     cx: &Context<'_>,
     each: &mut dyn FnMut(Row) -> Result<Flow>,
 ) -> Result<Flow> {
-    match &access.path {
-        Path::Point(exprs) => {
-            let Some(key) = key(access, None, exprs, row, cx)? else { return Ok(Flow::More) };
-            let found = {
-                let mut tx = transaction(cx)?;
-                match access.for_update {
-                    true => tx.get_for_update(access.table.id, &key)?,
-                    false => tx.get(access.table.id, &key)?,
-                }
-            };
-            found.map_or(Ok(Flow::More), each)
-        }
-        Path::Points(list) => points(access, list, row, cx, each),
-        Path::Range(range) => {
-            let Some((low, high)) = bounds(access, range, row, cx)? else { return Ok(Flow::More) };
-            let index = range.index.map(|at| access.table.indexes[at].position);
-            pieces(access, index, (low, high), wanted, cx, each)
-        }
-        Path::Full if !access.table.is_ordered => Err(SqlError::feature_not_supported(format!(
-            "table \"{}\" finds rows by their whole key alone, and cannot be scanned",
-            access.table.name
-        ))),
-        Path::Full => {
-            let all = (Bound::Unbounded, Bound::Unbounded);
-            pieces(access, None, all, wanted, cx, each)
+    if let ([exprs], true) = (access.path.prefixes.as_slice(), access.path.is_whole) {
+        let Some(key) = key(access, exprs, row, cx)? else { return Ok(Flow::More) };
+        let found = {
+            let mut tx = transaction(cx)?;
+            match access.for_update {
+                true => tx.get_for_update(access.table.id, &key)?,
+                false => tx.get(access.table.id, &key)?,
+            }
+        };
+        return found.map_or(Ok(Flow::More), each);
+    }
+    if access.path.is_whole {
+        return points(access, &prefixes(access, row, cx)?, wanted, cx, each);
+    }
+    for bounds in ranges(access, row, cx)? {
+        if pieces(access, bounds, wanted, cx, each)? == Flow::Enough {
+            return Ok(Flow::Enough);
         }
     }
+    Ok(Flow::More)
 }
 
 /// The transaction, for an operation.
@@ -78,33 +71,44 @@ pub(super) fn key_of<'v>(
     Ok(Some(key))
 }
 
-/// As [`key_of`], of the values of expressions.
+/// As [`key_of`], of the values of expressions, for the index of the path.
 fn key(
     access: &Access,
-    index: Option<usize>,
     exprs: &[Expr],
     row: &[Datum<'_>],
     cx: &Context<'_>,
 ) -> Result<Option<Vec<u8>>> {
-    key_of(&access.table, index, exprs.iter().map(|it| value_of(it, row, cx)))
+    key_of(&access.table, access.path.index, exprs.iter().map(|it| value_of(it, row, cx)))
 }
 
+/// The prefixes of a path as bytes, each once, in the order in which rows are asked for.
+fn prefixes(access: &Access, row: &[Datum<'_>], cx: &Context<'_>) -> Result<Vec<Vec<u8>>> {
+    let mut keys = Vec::with_capacity(access.path.prefixes.len());
+    for exprs in &access.path.prefixes {
+        keys.extend(key(access, exprs, row, cx)?);
+    }
+    keys.sort_unstable();
+    keys.dedup();
+    if access.reverse != cx.fault(&ORDER_TURNED) {
+        keys.reverse();
+    }
+    Ok(keys)
+}
+
+/// The rows of whole keys, in groups, since whoever asks may have enough of them.
 fn points(
     access: &Access,
-    list: &[Vec<Expr>],
-    row: &[Datum<'_>],
+    keys: &[Vec<u8>],
+    wanted: Option<usize>,
     cx: &Context<'_>,
     each: &mut dyn FnMut(Row) -> Result<Flow>,
 ) -> Result<Flow> {
-    let mut keys = Vec::with_capacity(list.len());
-    for exprs in list {
-        keys.extend(key(access, None, exprs, row, cx)?);
-    }
-    // Each row once, in the order of keys.
-    keys.sort_unstable();
-    keys.dedup();
     let id = access.table.id;
-    for keys in keys.chunks(BATCH) {
+    let (mut rest, mut batch) = (keys, wanted.unwrap_or(BATCH).clamp(1, BATCH));
+    while !rest.is_empty() {
+        cx.environment.borrow().check()?;
+        let (keys, later) = rest.split_at(batch.min(rest.len()));
+        (rest, batch) = (later, BATCH);
         let get = |key| Get { table: id, key, for_update: access.for_update };
         let gets: Vec<Get<'_>> = keys.iter().map(Vec::as_slice).map(get).collect();
         let mut rows = vec![None; gets.len()];
@@ -120,41 +124,54 @@ fn points(
 
 type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
-/// The bytes between which a range lies; `None`: it is empty.
-fn bounds(
-    access: &Access,
-    range: &RangePath,
-    row: &[Datum<'_>],
-    cx: &Context<'_>,
-) -> Result<Option<Bounds>> {
-    let table = &*access.table;
-    let Some(prefix) = key(access, range.index, &range.prefix, row, cx)? else { return Ok(None) };
-    let part = range.prefix.len();
-    let (mut low, mut high) = (Bound::Included(prefix.clone()), after(&prefix));
-    for (bound, is_low) in [(&range.low, true), (&range.high, false)] {
+/// The bytes between which the ranges of a path lie, none of them empty, in the order in which rows are asked for. They
+/// have no key in common, since no prefix begins another one.
+fn ranges(access: &Access, row: &[Datum<'_>], cx: &Context<'_>) -> Result<Vec<Bounds>> {
+    let Access { table, path, .. } = access;
+    if path.is_full() && !table.is_ordered {
+        return Err(SqlError::feature_not_supported(format!(
+            "table \"{}\" finds rows by their whole key alone, and cannot be scanned",
+            table.name
+        )));
+    }
+    let (part, mut limits) = (path.width(), Vec::new());
+    for (bound, is_low) in [(&path.low, true), (&path.high, false)] {
         let Some((expr, included)) = bound else { continue };
-        let value = value_of(expr, row, cx)?;
+        let (value, mut bytes) = (value_of(expr, row, cx)?, Vec::new());
         if value.is_null() {
-            return Ok(None);
+            return Ok(Vec::new());
         }
-        let mut key = prefix.clone();
         // A value that the column cannot have bounds nothing here; the condition is looked at for each row.
-        if !table.append_part(range.index, part, &value, &mut key)? {
-            continue;
+        if table.append_part(path.index, part, &value, &mut bytes)? {
+            let is_low = is_low != table.part_descends(path.index, part);
+            limits.push(Limit { bytes, is_low, included: *included });
         }
-        match (is_low != table.part_descends(range.index, part), included) {
+    }
+    let all = prefixes(access, row, cx)?.into_iter();
+    let all = all.filter_map(|prefix| within(prefix, &limits, cx));
+    Ok(all.filter(|(low, high)| !is_empty(low, high)).collect())
+}
+
+/// An end of the ranges of a path: the bytes of the part after the prefix, and whether keys with them belong to a range.
+struct Limit {
+    bytes: Vec<u8>,
+    is_low: bool,
+    included: bool,
+}
+
+/// The range of a prefix; `None`: it is empty.
+fn within(prefix: Vec<u8>, limits: &[Limit], cx: &Context<'_>) -> Option<Bounds> {
+    let (mut low, mut high) = (Bound::Included(prefix.clone()), after(&prefix));
+    for limit in limits {
+        let key = [prefix.as_slice(), limit.bytes.as_slice()].concat();
+        match (limit.is_low, limit.included) {
             (true, true) => low = Bound::Included(key),
-            (true, false) => {
-                low = match prefix_end(&key) {
-                    Some(end) => Bound::Included(end),
-                    None => return Ok(None),
-                }
-            }
+            (true, false) => low = Bound::Included(prefix_end(&key)?),
             (false, true) if !cx.fault(&BOUND_LEFT_OUT) => high = after(&key),
             (false, _) => high = Bound::Excluded(key),
         }
     }
-    Ok(Some((low, high)))
+    Some((low, high))
 }
 
 /// The end of all keys that begin so.
@@ -165,52 +182,51 @@ pub(super) fn after(prefix: &[u8]) -> Bound<Vec<u8>> {
 /// Takes the key and the bytes of a row.
 pub(super) type Shown<'e> = dyn FnMut(&[u8], &[u8]) -> Result<Flow> + 'e;
 
-/// Calls `each` with the keys and bytes of all rows of a range, or of all rows, and keeps none of them.
+/// Calls `each` with the keys and bytes of all rows of a path's ranges, and keeps none of them.
 pub(super) fn visit(access: &Access, cx: &Context<'_>, each: &mut Shown<'_>) -> Result<Flow> {
-    let (index, (low, high)) = match &access.path {
-        Path::Range(range) => match bounds(access, range, &[], cx)? {
-            Some(bounds) => (range.index.map(|at| access.table.indexes[at].position), bounds),
-            None => return Ok(Flow::More),
-        },
-        _ => (None, (Bound::Unbounded, Bound::Unbounded)),
-    };
-    if is_empty(&low, &high) {
-        return Ok(Flow::More);
-    }
-    let range = Range {
-        low: low.as_ref().map(Vec::as_slice),
-        high: high.as_ref().map(Vec::as_slice),
-        reverse: access.reverse,
-        limit: usize::MAX,
-    };
-    let mut over = Ok(Flow::More);
-    let mut show = |key: &[u8], bytes: &[u8]| {
-        over = cx.row().and_then(|()| each(key, bytes));
-        match over {
-            Ok(Flow::More) => ControlFlow::Continue(()),
-            _ => ControlFlow::Break(()),
+    let (id, index) = (access.table.id, position(access));
+    for (low, high) in ranges(access, &[], cx)? {
+        let range = Range {
+            low: low.as_ref().map(Vec::as_slice),
+            high: high.as_ref().map(Vec::as_slice),
+            reverse: access.reverse,
+            limit: usize::MAX,
+        };
+        let mut over = Ok(Flow::More);
+        let mut show = |key: &[u8], bytes: &[u8]| {
+            over = cx.row().and_then(|()| each(key, bytes));
+            match over {
+                Ok(Flow::More) => ControlFlow::Continue(()),
+                _ => ControlFlow::Break(()),
+            }
+        };
+        let mut tx = transaction(cx)?;
+        match index {
+            None => tx.visit(id, range, &mut show)?,
+            Some(index) => {
+                tx.visit_index(id, index, range, &mut |_, key, bytes| show(key, bytes))?;
+            }
         }
-    };
-    let mut tx = transaction(cx)?;
-    match index {
-        None => tx.visit(access.table.id, range, &mut show)?,
-        Some(index) => {
-            tx.visit_index(access.table.id, index, range, &mut |_, key, bytes| show(key, bytes))?;
+        if over? == Flow::Enough {
+            return Ok(Flow::Enough);
         }
     }
-    over
+    Ok(Flow::More)
+}
+
+/// The position of the path's index in the transaction's operations.
+fn position(access: &Access) -> Option<usize> {
+    access.path.index.map(|at| access.table.indexes[at].position)
 }
 
 /// The rows of a range, in pieces, since whoever asks may have enough of them.
 fn pieces(
     access: &Access,
-    index: Option<usize>,
-    bounds: Bounds,
+    (mut low, mut high): Bounds,
     wanted: Option<usize>,
     cx: &Context<'_>,
     each: &mut dyn FnMut(Row) -> Result<Flow>,
 ) -> Result<Flow> {
-    let (mut low, mut high) = bounds;
     let reverse = access.reverse != cx.fault(&ORDER_TURNED);
     let mut piece = match wanted {
         Some(wanted) => wanted.clamp(1, PIECE_MAX),
@@ -227,7 +243,7 @@ fn pieces(
             reverse,
             limit: piece,
         };
-        let (rows, last) = scan(access, index, range, cx)?;
+        let (rows, last) = scan(access, range, cx)?;
         let count = rows.len();
         for row in rows {
             if each(row)? == Flow::Enough {
@@ -246,13 +262,12 @@ fn pieces(
 /// The rows of one piece, to be written if that is meant, and its last key.
 fn scan(
     access: &Access,
-    index: Option<usize>,
     range: Range<'_>,
     cx: &Context<'_>,
 ) -> Result<(Vec<Row>, Option<Vec<u8>>)> {
     let id = access.table.id;
     let mut tx = transaction(cx)?;
-    let scanned = match index {
+    let scanned = match position(access) {
         None => tx.scan(id, range)?,
         Some(index) => tx.scan_index(id, index, range)?,
     };
