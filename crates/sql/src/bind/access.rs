@@ -79,7 +79,8 @@ fn is_implied(condition: &Expr, source: &Source) -> bool {
     match condition {
         Expr::Compare(Comparison::Equal, one, two) => {
             let has = |column: &Expr, value: &Expr| {
-                part_of(column).is_some_and(|part| path.prefixes.iter().all(|it| it[part] == *value))
+                part_of(column)
+                    .is_some_and(|part| path.prefixes.iter().all(|it| it[part] == *value))
             };
             has(one, two) || has(two, one)
         }
@@ -186,7 +187,8 @@ fn goes_along(table: &Table, path: &Path, keys: &[(usize, bool)]) -> Option<bool
         return None;
     }
     let column = |part: usize| table.part_column(path.index, part);
-    let is_fixed = |of: usize| (0..path.width()).any(|it| path.is_fixed(it) && column(it) == Some(of));
+    let is_fixed =
+        |of: usize| (0..path.width()).any(|it| path.is_fixed(it) && column(it) == Some(of));
     let is_single = path.is_whole && path.prefixes.len() == 1;
     let mut direction = None;
     let mut parts = (0..).filter(|&part| !path.is_fixed(part));

@@ -214,7 +214,8 @@ impl Binder<'_> {
         scope.push(relation).map_err(|it| it.at(self.position(ident.span)))?;
         let width = table.columns.len();
         let needed = vec![true; width];
-        let access = Access { table, needed, path: Path::all(None), reverse: false, for_update: false };
+        let access =
+            Access { table, needed, path: Path::all(None), reverse: false, for_update: false };
         from.sources.push(source(SourceKind::Table(access), start, width));
         Ok(())
     }

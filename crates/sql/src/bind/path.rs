@@ -63,7 +63,12 @@ fn is_better(one: &Scored, two: &Scored) -> bool {
 }
 
 /// The part of an index that the terms leave with one of the lists; `None` where that list, or the index, is no help.
-fn along(table: &Table, index: Option<usize>, known: &Known<'_>, list: &List<'_>) -> Option<Scored> {
+fn along(
+    table: &Table,
+    index: Option<usize>,
+    known: &Known<'_>,
+    list: &List<'_>,
+) -> Option<Scored> {
     let value_of = |part: usize| {
         let column = table.part_column(index, part)?;
         match list.columns.iter().position(|it| *it == column) {

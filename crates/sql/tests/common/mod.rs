@@ -111,7 +111,8 @@ impl Database {
             SchemaChange::CreateTable { spec, details } => {
                 // Until it is made it has a number that no table has.
                 let id = TableId(u32::MAX - self.tables.len() as u32);
-                self.tables.push(TableInput { details: Some(details), ..TableInput::new(id, spec) });
+                self.tables
+                    .push(TableInput { details: Some(details), ..TableInput::new(id, spec) });
             }
             SchemaChange::AddIndex { table, index } => {
                 let declared = self.declared(table);
