@@ -108,7 +108,9 @@ impl Plans {
         }
         let value = |(literal, of): (Literal, &Type)| match literal {
             Literal::Value(value) => Some(value),
-            Literal::Text(text) => codec::from_text(*of, &text).ok(),
+            Literal::Text(text) => {
+                codec::from_text(*of, &text).ok().map(chiliad_sql::Datum::into_owned)
+            }
         };
         let values = literals.into_iter().zip(types).map(value).collect::<Option<_>>()?;
         Some((plan, values))

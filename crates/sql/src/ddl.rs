@@ -561,7 +561,9 @@ pub struct Rewrite {
     name: String,
     /// For each column of the new table its place in the old one; `None`: one of them is not there.
     places: Option<Vec<usize>>,
-    /// All columns of the old table.
+    /// For each cell of the new rows the one of the old rows that is the same, where all are.
+    cells: Option<Vec<usize>>,
+    /// The columns of the old table of which values are made: all, or those of the new key.
     needed: Vec<bool>,
 }
 
@@ -574,9 +576,15 @@ impl Rewrite {
         let table = TableInput { details, ..TableInput::new(TableId(0), spec) };
         let after = CatalogView::new(0, [table]);
         let columns = after.table(&name).into_iter().flat_map(|table| &table.columns);
-        let places = columns.map(|column| before.place_of(&column.name)).collect();
-        let needed = vec![true; before.columns.len()];
-        Self { before: Arc::clone(before), after, name, places, needed }
+        let places: Option<Vec<usize>> =
+            columns.map(|column| before.place_of(&column.name)).collect();
+        let both = after.table(&name).zip(places.as_deref());
+        let cells = both.and_then(|(table, places)| table.cells_of(before, places));
+        let mut needed = vec![cells.is_none(); before.columns.len()];
+        if let Some((table, places)) = both {
+            table.key.iter().for_each(|&at| needed[places[at]] = true);
+        }
+        Self { before: Arc::clone(before), after, name, places, cells, needed }
     }
 
     /// The key and the row, as bytes, that a row becomes.
@@ -603,7 +611,10 @@ impl Rewrite {
             }
         }
         let mut bytes = Vec::with_capacity(row.len());
-        after.encode(&values, &mut bytes)?;
+        match &self.cells {
+            Some(cells) => after.take_cells(&self.before, &body, cells, &mut bytes)?,
+            None => after.encode(&values, &mut bytes)?,
+        }
         Ok((after.key_of(&values, None)?, bytes))
     }
 }

@@ -193,6 +193,45 @@ impl Table {
         Ok(())
     }
 
+    /// For each cell of a row of this table the cell of `before` that has the same bytes, if there is one for all of them.
+    /// `places` are those of this table's columns in `before`.
+    pub(crate) fn cells_of(&self, before: &Self, places: &[usize]) -> Option<Vec<usize>> {
+        let Form::Versioned(_) = self.storage.form else { return None };
+        let mut cells = vec![None; self.storage.format.columns()];
+        for (column, &at) in self.columns.iter().zip(places) {
+            let Place::Row(place) = column.place else { continue };
+            let old = &before.columns[at];
+            if let Place::Row(from) = old.place
+                && old.column_type == column.column_type
+                && (old.sql_type, old.modifier) == (column.sql_type, column.modifier)
+            {
+                cells[place] = Some(from);
+            }
+        }
+        cells.into_iter().collect()
+    }
+
+    /// Puts the bytes of a row in place of what `out` holds: of these cells of a row of `before`, as
+    /// [`Table::cells_of`] has found them.
+    pub(crate) fn take_cells(
+        &self,
+        before: &Self,
+        body: &[u8],
+        cells: &[usize],
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let mut taken = Vec::with_capacity(cells.len());
+        for &cell in cells {
+            taken.push(before.storage.format.cell(body, cell).map_err(corrupt)?);
+        }
+        out.clear();
+        if let Form::Versioned(version) = self.storage.form {
+            with_version(version, out);
+        }
+        self.storage.format.write(taken, out);
+        Ok(())
+    }
+
     /// The key and the bytes of a row of these values, one for each column in its order, for programs that load a table
     /// of which SQL has declared the primary key.
     ///

@@ -160,11 +160,11 @@ impl Dialog {
 }
 
 /// The values of a row.
-fn values(
-    fields: &Fields,
+fn values<'f>(
+    fields: &'f Fields,
     columns: &[OutputColumn],
     binary: bool,
-) -> Result<Vec<Datum<'static>>, SqlError> {
+) -> Result<Vec<Datum<'f>>, SqlError> {
     if fields.len() < columns.len() {
         let name = &columns[fields.len()].name;
         return Err(SqlError::bad_copy(format!("missing data for column \"{name}\"")));
@@ -172,7 +172,7 @@ fn values(
     if fields.len() > columns.len() {
         return Err(SqlError::bad_copy("extra data after last expected column"));
     }
-    let one = |(field, column): (Option<&[u8]>, &OutputColumn)| match (field, binary) {
+    let one = |(field, column): (Option<&'f [u8]>, &OutputColumn)| match (field, binary) {
         (None, _) => Ok(Datum::Null),
         (Some(bytes), true) => codec::from_binary(column.sql_type, bytes),
         (Some(bytes), false) => codec::from_text(column.sql_type, utf8(bytes)?),

@@ -24,31 +24,36 @@ impl Dialog {
         let mut beside = self.tx.may_load(&self.server.catalog, from).then(Beside::default);
         let mut low = Bound::Unbounded;
         loop {
-            let mut piece = Vec::new();
-            let mut bytes = 0;
+            let mut piece: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+            let mut last = None;
             self.part_on(None, &[from, to], beside.as_mut(), |tx, environment, _| {
                 chiliad_sql::Environment::check(environment)?;
                 let range = Range { low: low.as_ref().map(Vec::as_slice), ..Range::all() };
+                let (mut bytes, mut refused) = (0, None);
                 tx.raw().visit(from, range, &mut |key, row| {
                     bytes += key.len() + row.len() + ROW_BYTES;
-                    piece.push((key.to_vec(), row.to_vec()));
-                    match bytes < PIECE_BYTES {
-                        true => ControlFlow::Continue(()),
-                        false => ControlFlow::Break(()),
+                    let made = make(key, row);
+                    let goes_on = made.is_ok() && bytes < PIECE_BYTES;
+                    match made {
+                        Ok(made) => piece.push(made),
+                        Err(line) => refused = Some(line),
                     }
+                    if goes_on {
+                        return ControlFlow::Continue(());
+                    }
+                    last = Some(key.to_vec());
+                    ControlFlow::Break(())
                 })?;
                 for (key, row) in &piece {
-                    let refuse = |line| SqlError::new("23502", line);
-                    let (key, row) = make(key, row).map_err(refuse)?;
-                    tx.raw().insert(to, &key, &row).map_err(not_unique)?;
+                    tx.raw().insert(to, key, row).map_err(not_unique)?;
                 }
-                Ok(())
+                refused.map_or(Ok(()), |line| Err(SqlError::new("23502", line)))
             })?;
             if let Some(beside) = &mut beside {
                 beside.commit()?;
             }
-            match piece.pop() {
-                Some((last, _)) => low = Bound::Excluded(last),
+            match last {
+                Some(last) => low = Bound::Excluded(last),
                 None => return Ok(()),
             }
         }

@@ -252,7 +252,7 @@ fn values(plan: Option<&Plan>, bind: &Bind<'_>) -> Result<Vec<OwnedDatum>, SqlEr
         };
         match binary {
             true => codec::from_binary(*of, bytes),
-            false => codec::from_text(*of, utf8(bytes)?),
+            false => Ok(codec::from_text(*of, utf8(bytes)?)?.into_owned()),
         }
     };
     bind.values.iter().zip(types).enumerate().map(one).collect()

@@ -140,7 +140,7 @@ impl<'b> Binder<'b> {
     fn coerce_unknown(&mut self, bound: Bound, to: Type) -> Result<Bound> {
         match bound.expr {
             Expr::Constant(Datum::Text(text)) => {
-                Ok(Bound::new(Expr::Constant(from_text(to, &text)?), to))
+                Ok(Bound::new(Expr::Constant(from_text(to, &text)?.into_owned()), to))
             }
             Expr::Parameter(number) => {
                 if let Some(slot) = self.parameters.get_mut(number)

@@ -1,7 +1,7 @@
 //! Values as text.
 
 use super::{bytes, json, numbers, times};
-use crate::datum::{Datum, OwnedDatum};
+use crate::datum::Datum;
 use crate::error::{Result, SqlError};
 use crate::numeric::Numeric;
 use crate::types::Type;
@@ -16,14 +16,14 @@ pub(crate) fn invalid(of: Type, text: &str) -> SqlError {
 ///
 /// # Errors
 /// 22P02, 22003, 22007, 22008 for a text that stands for none.
-pub fn from_text(of: Type, text: &str) -> Result<OwnedDatum> {
+pub fn from_text(of: Type, text: &str) -> Result<Datum<'_>> {
     Ok(match of {
         Type::Bool => Datum::Bool(boolean(text).ok_or_else(|| invalid(of, text))?),
         Type::Int2 | Type::Int4 | Type::Int8 | Type::Oid => Datum::Int(numbers::integer(of, text)?),
         Type::Float4 | Type::Float8 => Datum::Float(numbers::float(of, text)?),
         Type::Numeric => Datum::Numeric(Numeric::parse(text)?),
         Type::Text | Type::Varchar | Type::Bpchar | Type::Name | Type::Unknown => {
-            Datum::Text(text.to_owned().into())
+            Datum::Text(text.into())
         }
         Type::Bytea => Datum::Bytes(bytes::parse(text)?.into()),
         Type::Date => Datum::Date(times::parse_date(text)?),
@@ -32,7 +32,7 @@ pub fn from_text(of: Type, text: &str) -> Result<OwnedDatum> {
         Type::Uuid => Datum::Uuid(bytes::parse_uuid(text).ok_or_else(|| invalid(of, text))?),
         Type::Json => {
             json::check(text).map_err(|_| invalid(of, text))?;
-            Datum::Text(text.to_owned().into())
+            Datum::Text(text.into())
         }
         Type::Jsonb => Datum::Text(json::canonical(text).map_err(|_| invalid(of, text))?.into()),
         Type::Void => Datum::Null,

@@ -155,7 +155,7 @@ fn convert(datum: Datum<'_>, Cast { from, to, .. }: Cast) -> Result<Datum<'_>> {
             Datum::Text(canonical(&text).map_err(wrong)?.into())
         }
         (Datum::Text(text), T::Json) if from == T::Jsonb => Datum::Text(text),
-        (Datum::Text(text), to) => from_text(to, &text)?,
+        (Datum::Text(text), to) => from_text(to, &text)?.into_owned(),
         (datum, to) if to.is_text() => match datum {
             // As PostgreSQL's cast has it, unlike its output.
             Datum::Bool(value) => Datum::text(if value { "true" } else { "false" }),
