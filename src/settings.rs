@@ -15,6 +15,7 @@ use chiliad_machine::shared_log::SharedLog;
 use chiliad_machine::{Fault, MEMBERS_MAX};
 use chiliad_simulator::MemoryModel;
 use chiliad_workload::WorkloadOptions;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,6 +55,8 @@ pub fn native(
     spec.plan.rate = flags.rate;
     spec.plan.series = flags.series.is_some();
     spec.plan.versions = flags.versions;
+    let transactions = flags.epoch_transactions.map(|transactions| transactions as u64);
+    spec.plan.epoch_transactions = transactions.and_then(NonZeroU64::new);
     spec.plan.following_cost = flags.breakdown_cost;
     if let Some(bytes) = flags.memory_ready {
         spec.engine.memory_bytes_ready = bytes;

@@ -117,6 +117,9 @@ flags! {
         rate: real(0.001, 1e9) [value_name = "PER-SECOND"],
         /// Count, at the end, how many records have how many older versions.
         versions: switch,
+        /// While clients run, an epoch ends when one of them has run this many transactions since it last ended one, and not
+        /// with time, so that what is done does not hang on the speed of the host.
+        epoch_transactions: count(1, 1 << 40),
         /// When a transaction counts as committed: in memory and without a log; when its epoch is on
         /// disk, its client going on meanwhile; or the same with the client waiting.
         durability: one_of(DURABILITIES, Durability) = "none",

@@ -9,6 +9,9 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Transactions of an epoch: several epochs in each run.
+const EPOCH_TRANSACTIONS: &str = "500";
+
 #[derive(Args)]
 pub struct Arguments {
     /// Arguments of `chiliad bench`, in one string, threads excepted: 'tpcc --warehouses 1'
@@ -63,6 +66,10 @@ fn count(binary: &Path, ours: &str, transactions: u64) -> Result<f64, String> {
     // Locks alone have neither transactions in flight nor memory to make ready.
     if !ours.starts_with("locks") {
         command.args(["--interleave", "1", "--memory-ready", "0"]);
+        // By time there would be more epochs in each run the slower the host is.
+        if !ours.contains("--epoch") {
+            command.args(["--epoch-transactions", EPOCH_TRANSACTIONS]);
+        }
     }
     command.args(["--transactions", &transactions.to_string()]);
     let (_, err) = compare::output(&mut command)?;

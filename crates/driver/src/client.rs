@@ -53,6 +53,8 @@ pub(crate) struct Client<'a, M: Machine> {
     pub(super) random: Generator,
     pub(super) timed: Sampler,
     followed: Sampler,
+    /// Transactions since it has ended an epoch.
+    of_epoch: u64,
     tally: Tally,
     committed: u64,
     /// Committed and not durable yet, oldest first.
@@ -97,6 +99,7 @@ impl<'a, M: Machine> Client<'a, M> {
             random: Generator::new(plan.seed, client_id.index),
             timed: Sampler::new(if timed_in_full { 1 } else { TIMED_ONE_IN }),
             followed: Sampler::new(plan.follow.unwrap_or(1)),
+            of_epoch: 0,
             tally: Tally::new(kinds),
             committed: 0,
             in_flight: VecDeque::new(),
@@ -162,12 +165,25 @@ impl<'a, M: Machine> Client<'a, M> {
                 },
             };
             self.transaction(arrival).map_err(Failure::doing("running a transaction"))?;
+            if let Some(transactions) = self.plan.epoch_transactions {
+                self.ran_one_of(transactions.get());
+            }
             if self.phase == Phase::Measure {
                 left -= 1;
                 if left == 0 {
                     return Ok(true);
                 }
             }
+        }
+    }
+
+    /// Ends an epoch after so many transactions.
+    #[cold]
+    fn ran_one_of(&mut self, transactions: u64) {
+        self.of_epoch += 1;
+        if self.of_epoch == transactions {
+            self.of_epoch = 0;
+            self.bell.turns.ask();
         }
     }
 

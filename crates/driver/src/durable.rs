@@ -5,7 +5,9 @@ use chiliad_machine::{Machine, WorkerId};
 use hdrhistogram::Histogram;
 use std::io;
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, Thread};
 use std::time::Instant;
 
 /// When a transaction counts as committed.
@@ -120,10 +122,47 @@ impl TimedFile {
     }
 }
 
+/// Where clients end epochs, if time does not.
+#[derive(Debug, Default)]
+pub(crate) struct Turns {
+    /// Clients are running.
+    counting: AtomicBool,
+    asked: AtomicBool,
+    ticker: OnceLock<Thread>,
+}
+
+impl Turns {
+    /// The calling thread is the ticker, which a client's call wakes.
+    pub(crate) fn ticks_here(&self) {
+        _ = self.ticker.set(thread::current());
+    }
+
+    /// Clients begin, or have ended: from then on epochs end with time again.
+    pub(crate) fn count(&self, counting: bool) {
+        // Relaxed: an epoch more or less between the two.
+        self.counting.store(counting, Ordering::Relaxed);
+    }
+
+    /// Whether the ticker, whose time has come or who was woken, shall end an epoch.
+    pub(crate) fn is_due(&self) -> bool {
+        self.asked.swap(false, Ordering::Relaxed) || !self.counting.load(Ordering::Relaxed)
+    }
+
+    /// A client has run its share of an epoch.
+    pub(crate) fn ask(&self) {
+        // Relaxed: the wake-up comes after it.
+        self.asked.store(true, Ordering::Relaxed);
+        if let Some(ticker) = self.ticker.get() {
+            ticker.unpark();
+        }
+    }
+}
+
 /// Where clients wait for epochs to become durable. A waiter parks, so that a fiber lets its
 /// peers run.
 #[derive(Debug, Default)]
 pub struct Bell {
+    pub(crate) turns: Turns,
     waiting: Mutex<Vec<WorkerId>>,
 }
 
@@ -148,5 +187,26 @@ impl Bell {
 
     fn lock(&self) -> MutexGuard<'_, Vec<WorkerId>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Turns;
+
+    #[test]
+    fn while_clients_count_an_epoch_ends_when_one_asks_for_it() {
+        let turns = Turns::default();
+        assert!(turns.is_due() && turns.is_due(), "with time");
+        turns.count(true);
+        assert!(!turns.is_due());
+        turns.ask();
+        assert!(turns.is_due() && !turns.is_due(), "once for each");
+        turns.ticks_here();
+        turns.ask();
+        std::thread::park();
+        assert!(turns.is_due(), "the ticker was woken");
+        turns.count(false);
+        assert!(turns.is_due() && turns.is_due());
     }
 }

@@ -55,10 +55,13 @@ pub fn run_native(
     thread::scope(|scope| {
         let mut stop = StopHelpers { over: &over, target, threads: Vec::new() };
         stop.help(scope, || {
+            bell.turns.ticks_here();
             // Acquire pairs with the release in `StopHelpers::drop`.
             while !over.load(Ordering::Acquire) {
                 thread::park_timeout(plan.epoch);
-                target.tick();
+                if bell.turns.is_due() {
+                    target.tick();
+                }
             }
         })?;
         for number in 0..target.log_writers() {
@@ -213,7 +216,9 @@ fn run_clients(
             logged: &logged,
             at_the_end: None,
         };
+        bell.turns.count(plan.epoch_transactions.is_some());
         let measured = watch.measure();
+        bell.turns.count(false);
         let memory_bytes = resident_bytes();
         let joined = Joined::all(clients, target.kinds().len());
         let idle = looks.and_then(|looks| looks.join().ok()).unwrap_or_default();

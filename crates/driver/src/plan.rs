@@ -4,6 +4,7 @@ use super::signals::{Phase, Signals};
 use super::{Backoff, Deferral, Durability};
 use chiliad_machine::Machine;
 use chiliad_workload::ClientId;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -73,6 +74,8 @@ pub struct Plan {
     pub deferral_records: bool,
     /// The length of a commit epoch.
     pub epoch: Duration,
+    /// While clients run, an epoch ends after so many transactions of one of them, and not with time; natively only.
+    pub epoch_transactions: Option<NonZeroU64>,
     /// Load the rows first; `false`: an earlier run on the same database has; natively only.
     pub load: bool,
     /// Count records by their number of older versions when all clients have stopped; natively only.
@@ -125,6 +128,7 @@ impl Plan {
             retry: Retry::Same,
             deferral: Deferral::Inline,
             deferral_records: false,
+            epoch_transactions: None,
             epoch,
             load: true,
             versions: false,

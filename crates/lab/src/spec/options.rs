@@ -207,6 +207,9 @@ impl RunSpec {
                 ("opacity", engine.opacity.into()),
             ],
         );
+        if let Some(transactions) = plan.epoch_transactions {
+            put(shown, [("epoch_transactions", transactions.get().into())]);
+        }
     }
 
     /// Of schemes under which servers share a log.

@@ -38,7 +38,7 @@ pub struct Setup {
 #[derive(Clone, Debug)]
 pub enum Run {
     /// On the host's cores.
-    Native(Plan),
+    Native(Box<Plan>),
     /// On simulated ones.
     Simulated(Box<SimulatedPlan>),
 }
@@ -66,7 +66,9 @@ impl Cell {
             ..self.on.engine(Options::default(), scheme, &workload, &plan)
         };
         let config = match self.on {
-            On::Native => return Ok(Setup { scheme, workload, engine, run: Run::Native(plan) }),
+            On::Native => {
+                return Ok(Setup { scheme, workload, engine, run: Run::Native(Box::new(plan)) });
+            }
             On::Explored => explored::config(Schedule::Random, seed),
             On::Timed => timed::config(load.machine.clone(), seed),
         };
