@@ -207,6 +207,9 @@ pub enum Error {
     },
     /// The deadline passed before an attempt committed.
     DeadlineExceeded,
+    /// A transaction had to wait for another one for longer than one wait may last (`RunOptions::wait_limit`), and is rolled
+    /// back. Nothing has happened.
+    WaitLimitExceeded,
     /// The transaction has committed, and is seen by others, but its wait for the disk has ended: its deadline has
     /// passed, or it was told to give up. It will be durable in its turn, if nothing happens to the log.
     NotYetDurable {
@@ -379,6 +382,7 @@ impl fmt::Display for Error {
                 write!(f, "all {workers_max} workers that there may be are in use")
             }
             Self::DeadlineExceeded => write!(f, "the deadline passed before a commit"),
+            Self::WaitLimitExceeded => write!(f, "a wait for another transaction reached its limit"),
             Self::NotYetDurable { epoch } => {
                 write!(f, "committed in epoch {epoch}, and not known to be durable yet")
             }

@@ -44,8 +44,8 @@ pub trait Session<M: Machine>: Transaction {
     ///
     /// # Errors
     /// A conflict, for schemes that can refuse this early; [`Error::InvalidOption`] for a partition
-    /// that does not exist; what has ended a wait: [`Error::DeadlineExceeded`], [`Error::Canceled`],
-    /// [`Error::Nested`].
+    /// that does not exist; what has ended a wait: [`Error::DeadlineExceeded`], [`Error::WaitLimitExceeded`],
+    /// [`Error::Canceled`], [`Error::Nested`].
     fn start(&mut self, intent: &Intent<'_>) -> Result<()>;
 
     /// Makes the changes of the transaction in progress visible to others, all or none, and ends it.
@@ -73,10 +73,10 @@ pub trait Session<M: Machine>: Transaction {
         M::resumed();
     }
 
-    /// Gives the waits of the transaction in progress another end, from now on; `None`: they have none. An engine whose
-    /// transactions wait for nobody before they commit does nothing.
-    fn set_deadline(&mut self, deadline: Option<Ticks>) {
-        let _ = deadline;
+    /// Gives the waits of the transaction in progress other limits, from now on: [`Intent::deadline`] for all of them, and
+    /// [`Intent::wait_limit`] for each. An engine whose transactions wait for nobody before they commit does nothing.
+    fn set_limits(&mut self, deadline: Option<Ticks>, wait_limit: Option<Ticks>) {
+        let _ = (deadline, wait_limit);
     }
 
     /// Whether what was read so far is one state of the database.

@@ -435,6 +435,10 @@ pub struct Intent<'a> {
     /// When its waits end, in ticks of the machine, where they do not end before
     /// (`Options::wait_timeout`): with [`crate::Error::DeadlineExceeded`].
     pub deadline: Option<Ticks>,
+    /// How long it waits for others at most before it is given what it waits for, in ticks of the machine: a limit of each
+    /// wait on its own, and not of what it does between them. Then the transaction ends with
+    /// [`crate::Error::WaitLimitExceeded`]. `None`: as long as the deadline allows.
+    pub wait_limit: Option<Ticks>,
     /// It sees all that has committed before it begins, wherever that was: an engine whose servers share a log asks
     /// the log first. Others need not ask.
     pub newest: bool,

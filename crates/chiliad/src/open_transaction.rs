@@ -56,8 +56,8 @@ static MARKS: AtomicU64 = AtomicU64::new(0);
 
 impl Database {
     /// Begins a transaction that its owner commits or rolls back. The options' `retries_max` and `in_flight` have no
-    /// meaning here, and the [`deadline`](RunOptions::deadline) is that of all its parts until
-    /// [`OpenTransaction::limit`] sets another.
+    /// meaning here, and the [`deadline`](RunOptions::deadline) is that of all its parts, and the
+    /// [`wait_limit`](RunOptions::wait_limit) that of their waits, until [`OpenTransaction::limit`] sets others.
     ///
     /// # Errors
     /// [`Error::TooManyWorkers`]; [`Error::Conflict`] and others of the scheme.
@@ -138,11 +138,11 @@ impl OpenTransaction {
         done
     }
 
-    /// Sets the end of the waits of the parts to come, by the options' `deadline`, counted from now, and `cancel`:
-    /// nothing else of them counts.
+    /// Sets the limits of the waits of the parts to come, by the options' `deadline`, counted from now, `wait_limit` and
+    /// `cancel`: nothing else of them counts.
     pub fn limit(&mut self, options: &RunOptions) {
         let until = Until::now(options);
-        self.session.session().limit(&until);
+        self.session.session().limit(&until, options.wait_limit);
         if let Some((left, _)) = &mut self.left {
             left.until = until;
         }
@@ -153,7 +153,7 @@ impl OpenTransaction {
     ///
     /// # Errors
     /// [`Error::Conflict`]: the transaction cannot commit. What has ended it; [`Error::DeadlineExceeded`],
-    /// [`Error::Canceled`].
+    /// [`Error::WaitLimitExceeded`], [`Error::Canceled`].
     pub fn validate(&mut self) -> Result<()> {
         self.with(|tx| tx.raw().validate())
     }
@@ -246,7 +246,7 @@ impl OpenTransaction {
     }
 
     /// Rolls back and begins again, as one that was refused: a scheme that prefers the older transaction counts the age
-    /// from the first begin. The deadline is that of [`Database::open_transaction`], from now.
+    /// from the first begin. The limits are those of [`Database::open_transaction`], the deadline from now.
     ///
     /// # Errors
     /// As for [`Database::open_transaction`]; the transaction is over then.

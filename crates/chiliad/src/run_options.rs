@@ -34,6 +34,12 @@ pub struct RunOptions {
     /// ([`Durability::Sync`](crate::Durability::Sync)), that wait ends with [`Error::NotYetDurable`].
     /// A closure that does not use its transaction is not interrupted.
     pub deadline: Option<Duration>,
+    /// How long each of its waits for what another transaction holds may last, a row or a partition, until it has that; then
+    /// [`Error::WaitLimitExceeded`], and nothing has happened. It counts for one wait on its own, under every scheme whose
+    /// transactions wait: neither what the transaction does between them counts, nor waits for the disk, for room in the
+    /// log, for a snapshot, or between two attempts. Zero refuses what it would wait for. A scheme may refuse a wait
+    /// sooner, as a conflict ([`Options::wait_timeout`](crate::Options::wait_timeout)).
+    pub wait_limit: Option<Duration>,
     /// A handle by which another thread can cancel the transaction: it ends with [`Error::Canceled`].
     pub cancel: Option<Cancel>,
     /// It writes nothing: a write fails with [`Error::ReadOnly`]. Unlike a snapshot it sees the
@@ -59,6 +65,7 @@ impl Default for RunOptions {
     fn default() -> Self {
         Self {
             deadline: None,
+            wait_limit: None,
             cancel: None,
             read_only: false,
             linearizable: false,
@@ -74,6 +81,12 @@ impl RunOptions {
     #[must_use]
     pub fn deadline(self, deadline: Duration) -> Self {
         Self { deadline: Some(deadline), ..self }
+    }
+
+    /// Sets [`RunOptions::wait_limit`].
+    #[must_use]
+    pub fn wait_limit(self, wait_limit: Duration) -> Self {
+        Self { wait_limit: Some(wait_limit), ..self }
     }
 
     /// Sets [`RunOptions::cancel`].

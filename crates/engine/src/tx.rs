@@ -117,8 +117,8 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
         self.catch_up_with_new();
     }
 
-    fn set_deadline(&mut self, deadline: Option<Ticks>) {
-        self.core.limits.set_deadline(deadline);
+    fn set_limits(&mut self, deadline: Option<Ticks>, wait_limit: Option<Ticks>) {
+        self.core.limits.set(deadline, wait_limit);
     }
 
     fn validate(&mut self) -> Result<()> {

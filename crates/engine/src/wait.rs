@@ -1,5 +1,5 @@
-//! How a transaction waits, under every scheme: for what it waits for, and not beyond its deadline, nor once it
-//! is told from outside to give up, nor for a transaction that cannot end before it.
+//! How a transaction waits, under every scheme: for what it waits for, and not beyond its deadline, nor for longer than
+//! one wait may last, nor once it is told from outside to give up, nor for a transaction that cannot end before it.
 //!
 //! Schemes have no other way to wait for transactions (`tidy` sees to that): a hook answers `Wait`, and
 //! [`crate::Scheme::wait`] asks the [`Limits`] of the transaction for a [`Wait`], whose steps say when it is over. Nothing
@@ -8,6 +8,12 @@
 //! A transaction that runs *inside* another one, in its closure, ends before that one can. What the outer one
 //! holds it never gets: where the scheme knows who holds it, the inner one is refused at once. Where it does not,
 //! or where the circle leads through other threads, [`NESTED_PATIENCE`] ends the wait.
+//!
+//! The limit of one wait ([`Intent::wait_limit`]) holds for the whole wait for one lock, and begins anew with the next lock.
+//! Most schemes have one [`Wait`] for each: two-phase locking and the lock tables stand in a line until the lock is theirs,
+//! also where they sleep several times on the way; `partitioned` and `h-store` get their partitions one by one. Under
+//! timestamp ordering nobody stands in a line. A transaction waits for the one that has claimed the row, looks again, and
+//! may find the row claimed by the next: its wait comes in pieces, of which [`Limits::wait_for_row`] keeps the sum.
 
 use chiliad_api::{Cancel, Error, Intent, Nested, Outer, Sleeper};
 use chiliad_machine::{Fault, Machine, Patience, Rig, Ticks};
@@ -21,6 +27,8 @@ pub const NESTED_PATIENCE: u64 = 10;
 pub enum Ended {
     /// The deadline has come.
     Deadline,
+    /// It has lasted as long as one wait may.
+    Limit,
     /// It was told from outside to give up.
     Canceled,
     /// It could only end after the transaction that waits.
@@ -33,6 +41,7 @@ impl From<Ended> for Error {
     fn from(ended: Ended) -> Self {
         match ended {
             Ended::Deadline => Self::DeadlineExceeded,
+            Ended::Limit => Self::WaitLimitExceeded,
             Ended::Canceled => Self::Canceled,
             Ended::Outer => Self::Nested(Nested::WaitsForOuter),
             Ended::HeldUp => Self::Nested(Nested::HeldUp),
@@ -42,33 +51,57 @@ impl From<Ended> for Error {
 
 /// The limits of the waits of a worker's transaction, besides what they wait for.
 pub struct Limits<M: Machine> {
-    deadline: Ticks,
+    deadline: Option<Ticks>,
+    /// How long one wait may last.
+    wait_limit: Option<Ticks>,
     cancel: Option<Cancel<M>>,
     /// The transactions that it runs inside.
     outer: Vec<Outer>,
     /// See [`Limits::call`].
     name: Cell<u64>,
+    /// The last wait that came in pieces.
+    pieces: Cell<Option<Pieces>>,
+}
+
+/// A wait of one transaction for one row, which comes in pieces.
+#[derive(Clone, Copy)]
+struct Pieces {
+    row: u64,
+    transaction: u64,
+    /// How long it may go on, after the pieces that are over.
+    left: Ticks,
 }
 
 impl<M: Machine> Limits<M> {
     pub(crate) fn new() -> Self {
-        Self { deadline: Ticks::MAX, cancel: None, outer: Vec::new(), name: Cell::new(0) }
+        Self {
+            deadline: None,
+            wait_limit: None,
+            cancel: None,
+            outer: Vec::new(),
+            name: Cell::new(0),
+            pieces: Cell::new(None),
+        }
     }
 
     /// A transaction begins.
     #[inline]
     pub(crate) fn begin(&mut self, intent: &Intent<'_>) {
-        self.set_deadline(intent.deadline);
+        self.deadline = intent.deadline;
+        self.wait_limit = intent.wait_limit;
         if !(self.outer.is_empty() && intent.outer.is_empty()) {
             self.outer.clear();
             self.outer.extend(intent.outer);
         }
     }
 
-    /// Sets when waits end; `None`: they do not.
+    /// Sets when waits end, and how long each may last; `None`: they do not, and for ever. What a row was waited for under
+    /// the limits before does not count.
     #[inline]
-    pub(crate) fn set_deadline(&mut self, deadline: Option<Ticks>) {
-        self.deadline = deadline.unwrap_or(Ticks::MAX);
+    pub(crate) fn set(&mut self, deadline: Option<Ticks>, wait_limit: Option<Ticks>) {
+        self.deadline = deadline;
+        self.wait_limit = wait_limit;
+        self.pieces.set(None);
     }
 
     /// Sets the handle that cancels transactions, from the next one on; `None`: no handle does.
@@ -80,7 +113,11 @@ impl<M: Machine> Limits<M> {
     }
 
     fn deadline(&self) -> Ticks {
-        if M::fault(&PAST_DEADLINE) { Ticks::MAX } else { self.deadline }
+        if M::fault(&PAST_DEADLINE) { Ticks::MAX } else { self.deadline.unwrap_or(Ticks::MAX) }
+    }
+
+    fn wait_limit(&self) -> Option<Ticks> {
+        self.wait_limit.filter(|_| !M::fault(&PAST_LIMIT))
     }
 
     fn is_canceled(&self) -> bool {
@@ -129,25 +166,48 @@ impl<M: Machine> Limits<M> {
         }
     }
 
-    /// A wait begins. The caller has nothing latched or pinned.
+    /// The wait for one lock begins: one `Wait` until it is granted. The caller has nothing latched or pinned.
     pub fn wait(&self) -> Wait<'_, M> {
+        self.wait_at_most(self.wait_limit())
+    }
+
+    /// A piece begins of the wait of this transaction (any number that is its own) for the row at this address, until the
+    /// holder has ended that stands in the way now. It goes on where the last piece has ended, if that was one of the
+    /// same wait. The caller calls [`Wait::end_piece`], and looks at the row again. It has nothing latched or pinned.
+    pub fn wait_for_row(&self, row: u64, transaction: u64) -> Wait<'_, M> {
+        let left = self.wait_limit().map(|limit| {
+            let is_same = |it: &Pieces| it.row == row && it.transaction == transaction;
+            let last = self.pieces.get().filter(is_same).filter(|_| !M::fault(&BEGUN_ANEW));
+            let left = last.map_or(limit, |it| it.left);
+            self.pieces.set(Some(Pieces { row, transaction, left }));
+            left
+        });
+        self.wait_at_most(left)
+    }
+
+    fn wait_at_most(&self, left: Option<Ticks>) -> Wait<'_, M> {
+        // The clock is looked at only where there is a limit.
+        let limit = left.map_or(Ticks::MAX, |left| M::now().saturating_add(left));
         let held_up = match self.is_nested() && !M::fault(&FOR_OUTER) {
             true => M::now().saturating_add(M::ticks_per_second() / NESTED_PATIENCE),
             false => Ticks::MAX,
         };
-        Wait { held_up, ..self.wait_for_time() }
+        Wait { limit, held_up, ..self.wait_for_time() }
     }
 
     /// A wait begins for what comes with time, whatever transactions do: the one that this one runs inside
-    /// cannot hold it up.
+    /// cannot hold it up, and it is no wait for a lock, which alone has a limit of its own.
     pub fn wait_for_time(&self) -> Wait<'_, M> {
-        Wait { limits: self, held_up: Ticks::MAX, patience: Patience::new(), sleeper: None }
+        let (limit, held_up) = (Ticks::MAX, Ticks::MAX);
+        Wait { limits: self, limit, held_up, patience: Patience::new(), sleeper: None }
     }
 }
 
 /// One wait.
 pub struct Wait<'a, M: Machine> {
     limits: &'a Limits<M>,
+    /// When it has lasted as long as one wait may.
+    limit: Ticks,
     /// When it has lasted for too long inside another transaction.
     held_up: Ticks,
     patience: Patience<M>,
@@ -157,8 +217,26 @@ pub struct Wait<'a, M: Machine> {
 impl<M: Machine> Wait<'_, M> {
     /// When it is over at the latest, if there is an end.
     pub fn end(&self) -> Option<Ticks> {
-        let end = self.limits.deadline().min(self.held_up);
+        let (end, _) = self.first_end();
         (end < Ticks::MAX).then_some(end)
+    }
+
+    /// What ends it first, and when.
+    fn first_end(&self) -> (Ticks, Ended) {
+        let deadline = (self.limits.deadline(), Ended::Deadline);
+        let others = [(self.limit, Ended::Limit), (self.held_up, Ended::HeldUp)];
+        others.into_iter().fold(deadline, |first, other| match other.0 < first.0 {
+            true => other,
+            false => first,
+        })
+    }
+
+    /// The holder has ended that stood in the way: see [`Limits::wait_for_row`].
+    pub fn end_piece(self) {
+        if let Some(pieces) = self.limits.pieces.get().filter(|_| self.limit < Ticks::MAX) {
+            let left = self.limit.saturating_sub(M::now());
+            self.limits.pieces.set(Some(Pieces { left, ..pieces }));
+        }
     }
 
     /// Whether it may go on.
@@ -167,10 +245,9 @@ impl<M: Machine> Wait<'_, M> {
         if self.is_canceled() {
             return Err(Ended::Canceled);
         }
-        let Some(end) = self.end() else { return Ok(()) };
-        match M::now() {
-            now if now >= self.limits.deadline() => Err(Ended::Deadline),
-            now if now >= end => Err(Ended::HeldUp),
+        match self.first_end() {
+            (Ticks::MAX, _) => Ok(()),
+            (end, ended) if M::now() >= end => Err(ended),
             _ => Ok(()),
         }
     }
@@ -209,7 +286,7 @@ impl<M: Machine> Wait<'_, M> {
     }
 }
 
-/// The verdict of both: a transaction that should have been aborted goes on waiting.
+/// The verdict of all: a transaction that should have been aborted goes on waiting.
 const WAITS_ON: &[&str] = &["waits on"];
 
 static PAST_DEADLINE: Fault = Fault {
@@ -217,6 +294,26 @@ static PAST_DEADLINE: Fault = Fault {
     step: "a wait ends at the transaction's deadline",
     rig: Rig::Waits,
     schemes: &[],
+    workload: "waits",
+    expected: WAITS_ON,
+    seeds: 20,
+};
+
+static PAST_LIMIT: Fault = Fault {
+    name: "waited-past-limit",
+    step: "a wait for a lock ends at its own limit",
+    rig: Rig::Waits,
+    schemes: &[],
+    workload: "waits",
+    expected: WAITS_ON,
+    seeds: 20,
+};
+
+static BEGUN_ANEW: Fault = Fault {
+    name: "limit-begun-anew",
+    step: "the limit of a wait holds for all its pieces",
+    rig: Rig::Waits,
+    schemes: &["timestamp", "mvcc"],
     workload: "waits",
     expected: WAITS_ON,
     seeds: 20,
@@ -243,4 +340,5 @@ static FOR_OUTER: Fault = Fault {
 };
 
 /// The planted bugs of waiting.
-pub(crate) static FAULTS: &[&Fault] = &[&PAST_DEADLINE, &PAST_CANCEL, &FOR_OUTER];
+pub(crate) static FAULTS: &[&Fault] =
+    &[&PAST_DEADLINE, &PAST_LIMIT, &BEGUN_ANEW, &PAST_CANCEL, &FOR_OUTER];

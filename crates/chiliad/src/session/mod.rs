@@ -4,7 +4,7 @@ mod attempts;
 
 use self::attempts::{Load, Run};
 use crate::cancel::Cancel;
-use crate::clock::ticks_at;
+use crate::clock::{ticks, ticks_at};
 use crate::engine::{Engine, EngineSession};
 use crate::form::Schemas;
 use crate::held::Held;
@@ -19,7 +19,7 @@ use chiliad_engine::{Committed, Intent, Outer, Running};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Times that a transaction is run again because memory has come back to it.
 const RELIEFS_MAX: u32 = 4;
@@ -184,6 +184,7 @@ impl Session {
             partitions: if declared.is_empty() { &rules.all_partitions } else { declared },
             retries,
             deadline: plan.deadline.map(ticks_at),
+            wait_limit: plan.options.wait_limit.map(ticks),
             outer,
             ..Intent::default()
         };
@@ -214,8 +215,8 @@ impl Session {
     }
 
     /// Gives the waits of the transaction in progress other limits.
-    pub fn limit(&mut self, until: &Until) {
-        self.engine.set_deadline(until.deadline.map(ticks_at));
+    pub fn limit(&mut self, until: &Until, wait_limit: Option<Duration>) {
+        self.engine.set_limits(until.deadline.map(ticks_at), wait_limit.map(ticks));
         self.engine.cancel_by(until.cancel.as_ref().map(Cancel::engine));
     }
 

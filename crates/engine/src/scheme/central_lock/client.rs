@@ -134,9 +134,19 @@ impl<M: Machine, L: Locks<M>> LockClient<M, L> {
         !stands && self.locks().try_lock(Name::gap(table.0, gap), Mode::S)
     }
 
-    /// Waits for what it stands in line for, for `timeout` ticks at most.
+    /// Waits for what it stands in line for, and then for one gap after the other into which it inserts: for each for
+    /// `timeout` ticks at most.
     pub fn wait(&mut self, timeout: u64, limits: &Limits<M>) -> Result<(), Abort<M>> {
         debug_assert!(self.active, "a transaction is in hand");
+        self.wait_for_one(timeout, limits)?;
+        while self.enter_gaps()? == Answer::Waits {
+            self.wait_for_one(timeout, limits)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for the one lock that it stands in line for, until it has it.
+    fn wait_for_one(&mut self, timeout: u64, limits: &Limits<M>) -> Result<(), Abort<M>> {
         let mut wait = limits.wait();
         wait.wakes_for_cancel();
         let end = M::now().saturating_add(timeout);
@@ -145,11 +155,7 @@ impl<M: Machine, L: Locks<M>> LockClient<M, L> {
             deadline: (end < Ticks::MAX).then_some(end),
             is_cancelled: &|| wait.is_canceled(),
         };
-        let mut waited = self.locks().wait(until);
-        while waited.is_ok() && self.enter_gaps()? == Answer::Waits {
-            waited = self.locks().wait(until);
-        }
-        let Err(refused) = waited else { return Ok(()) };
+        let Err(refused) = self.locks().wait(until) else { return Ok(()) };
         wait.check()?;
         Err(match timeout {
             0 => Abort::new(Reason::LockDenied),

@@ -184,6 +184,7 @@ impl<M: Machine> Partition<M> {
         queue.push(Reverse((timestamp, M::worker())));
         drop(queue);
         M::mark("queued for a partition");
+        let mut wait = limits.wait();
         let end = M::now() + spins;
         while M::now() < end {
             if self.is_granted(timestamp) {
@@ -191,7 +192,6 @@ impl<M: Machine> Partition<M> {
             }
             M::pause();
         }
-        let mut wait = limits.wait();
         while !self.is_granted(timestamp) {
             M::mark("parked for a partition");
             if let Err(ended) = wait.asleep(None) {

@@ -63,6 +63,13 @@ pub struct Shared<M: Machine> {
     oldest_active: OldestActive<M>,
 }
 
+/// A row that another transaction has claimed.
+struct Blocked {
+    /// The address of its record.
+    row: u64,
+    blocker: Blocker,
+}
+
 /// One worker's part of timestamp ordering, with one version of each record or with several.
 pub struct Ordered<M: Machine, const VERSIONS: bool> {
     clock: Clock<M>,
@@ -76,7 +83,8 @@ pub struct Ordered<M: Machine, const VERSIONS: bool> {
     limit: u64,
     /// Records that it will write.
     claims: Vec<RecordRef<M>>,
-    blocker: Option<Blocker>,
+    /// What it waits for.
+    blocked: Option<Blocked>,
     /// No transaction reads what is older than this.
     oldest_active: u64,
     /// Transactions since the last search for the oldest active timestamp.
@@ -114,7 +122,7 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
         for record in self.claims.drain(..) {
             record::release(record);
         }
-        self.blocker = None;
+        self.blocked = None;
         cx.epochs.close_window(cx.heap.slot());
         OldestActive::leave(&cx.heap.shared().slots, cx.heap.slot_number());
     }
@@ -150,7 +158,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
             loads: false,
             limit: 0,
             claims: Vec::with_capacity(32),
-            blocker: None,
+            blocked: None,
             oldest_active: 0,
             since: 0,
         }
@@ -159,7 +167,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
     #[inline]
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
         debug_assert!(self.claims.is_empty(), "the last transaction has ended its claims");
-        debug_assert!(self.blocker.is_none(), "it waits for nobody");
+        debug_assert!(self.blocked.is_none(), "it waits for nobody");
         let slot = cx.heap.slot_number();
         self.now = self.draw(cx);
         while !cx.shared.oldest_active.enter(&cx.heap.shared().slots, slot, self.now) {
@@ -203,7 +211,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
                 match reader.read(record, word, arena, !self.snapshot) {
                     Some(Outcome::Done(version)) => return Step::Done(version),
                     Some(Outcome::Wait(blocker)) => {
-                        self.blocker = Some(blocker);
+                        self.blocked = Some(Blocked { row: record.address(), blocker });
                         return Step::Wait;
                     }
                     _ => {}
@@ -254,24 +262,28 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
             }
             Outcome::Gone => Step::Redo,
             Outcome::Wait(blocker) => {
-                self.blocker = Some(blocker);
+                self.blocked = Some(Blocked { row: record.address(), blocker });
                 Step::Wait
             }
             Outcome::TooLate => Step::Abort(Abort::over(Reason::TooLate, record)),
         }
     }
 
-    /// Waits until the transaction in the way has ended: it is older, and waits for none that waits for this one.
+    /// Waits until the transaction in the way has ended: it is older, and waits for none that waits for this one. Another
+    /// older one may have claimed the row when this one looks again, which is the next piece of the same wait: it has its
+    /// own claim, or a read timestamp that keeps older ones off, when it waits for the row no more.
     fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Abort<M>> {
-        let Some(Blocker { slot, timestamp }) = self.blocker.take() else { return Ok(()) };
+        let Some(Blocked { row, blocker }) = self.blocked.take() else { return Ok(()) };
+        let Blocker { slot, timestamp } = blocker;
         M::mark("waited for an older transaction");
         let shown = &cx.heap.shared().slots.get(slot).timestamp;
         cx.limits.check_holder(slot)?;
-        let mut wait = cx.limits.wait();
+        let mut wait = cx.limits.wait_for_row(row, self.now);
         // Acquire pairs with the release in `OldestActive::leave`.
         while shown.load(Ordering::Acquire) == timestamp {
             wait.awake()?;
         }
+        wait.end_piece();
         Ok(())
     }
 
@@ -324,7 +336,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         writes: &mut WriteSet<M>,
     ) -> Result<CommitPoint, Abort<M>> {
         debug_assert!(!self.snapshot || writes.is_empty(), "the past does not change");
-        debug_assert!(self.blocker.is_none(), "it waits for nobody");
+        debug_assert!(self.blocked.is_none(), "it waits for nobody");
         // A reader of what this window installs opens a window later, and so in this epoch at least.
         let epoch = cx.epochs.open_window(cx.heap.slot());
         if !writes.is_empty() {
