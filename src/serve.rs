@@ -84,7 +84,9 @@ fn open(flags: &ServeFlags) -> Result<Database, Stop> {
         return Err(Stop::bad("--scheme", format!("{scheme}: {what}")));
     }
     let durability = flags.durability.unwrap_or(Durability::Sync);
-    let options = Options::default().scheme(scheme).durability(durability);
+    // A scheme that waits searches for deadlocks, and each session has a `lock_timeout` for other long waits.
+    let options =
+        Options::default().scheme(scheme).durability(durability).wait_timeout(Duration::MAX);
     match &flags.data {
         Some(data) => Database::open_with(data, options).map_err(|error| refusal(data, &error)),
         None => Database::in_memory_with(options).map_err(|error| Stop::Failed(error.to_string())),

@@ -155,10 +155,12 @@ const DISK_SEEDS: [(&str, u64); 22] = [
 const SOAK_SEEDS: [(&str, u64); 1] = [("doom-unheard", 0)];
 
 /// Bugs that the engine's own tests catch.
-const BY_WAITS: [&str; 7] = [
+const BY_WAITS: [&str; 9] = [
     "bell-of-begin",
     "undo-forgotten",
     "waited-past-deadline",
+    "waited-past-limit",
+    "limit-begun-anew",
     "waited-past-cancel",
     "outer-waited-for",
     "entry-not-filled",

@@ -215,9 +215,6 @@ fn translated(error: &Error) -> SqlError {
     let text = error.to_string();
     match error {
         Error::Conflict(Reason::Deadlock) => S::deadlock("deadlock detected").with_detail(text),
-        Error::Conflict(Reason::LockTimeout) => {
-            S::lock_not_available("canceling statement due to lock timeout")
-        }
         Error::Conflict(_) => {
             let message = "could not serialize access due to concurrent transactions";
             S::serialization_failure(message)
@@ -250,6 +247,9 @@ fn translated(error: &Error) -> SqlError {
         Error::OutOfMemory { .. } => S::out_of_memory("out of memory").with_detail(text),
         Error::LocksExhausted { .. } => S::out_of_memory("out of shared memory").with_detail(text),
         Error::TooManyWorkers { .. } | Error::HostExhausted(_) => S::new("53300", text),
+        Error::WaitLimitExceeded => {
+            S::lock_not_available("canceling statement due to lock timeout")
+        }
         Error::DeadlineExceeded => {
             S::query_canceled("canceling statement due to statement timeout")
         }

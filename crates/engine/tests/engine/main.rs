@@ -28,4 +28,5 @@ mod threads;
 mod timestamps;
 mod versions;
 mod visits;
+mod wait_limits;
 mod waits;

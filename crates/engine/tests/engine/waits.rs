@@ -1,5 +1,5 @@
-//! Every wait ends: at the deadline, when the transaction is told to give up, and at once where it is for a
-//! transaction that it runs inside. On simulated cores, under every scheme.
+//! Every wait ends: at the deadline, when it has lasted as long as one wait may, when the transaction is told to give up,
+//! and at once where it is for a transaction that it runs inside. On simulated cores, under every scheme.
 
 use crate::kit::{Db, Worker, pause_until, schedule, seeds};
 use chiliad_engine::names::all;
@@ -12,13 +12,15 @@ use std::time::Duration;
 
 /// Moments that a holder does nothing for, at most: far more than the waits of these tests last.
 const IDLE: u32 = 4_000;
-/// Ticks that a deadline is ahead.
+/// Ticks that a deadline is ahead, or that one wait may last.
 const AHEAD: u64 = 100;
 
 /// What ends a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum By {
     Deadline,
+    /// It has lasted as long as one wait may.
+    Limit,
     Cancel,
     /// The holder cannot end before whoever waits.
     Outer,
@@ -97,21 +99,25 @@ impl World {
         if !begins_first {
             pause_until(|| self.held.get());
         }
-        let deadline = (by == By::Deadline).then(|| Sim::now() + AHEAD);
+        let limited = matches!(by, By::Deadline | By::Limit);
+        // A client whose transactions are refused, and do not wait, gives up then itself.
+        let end = limited.then(|| Sim::now() + AHEAD);
+        let deadline = end.filter(|_| by == By::Deadline);
+        let wait_limit = (by == By::Limit).then_some(AHEAD);
         let mut retries = 0;
         let found = loop {
-            let is_cancelled = match by {
+            let is_over = match by {
                 By::Cancel => self.cancel.is_canceled(),
-                _ => deadline.is_some_and(|deadline| Sim::now() >= deadline),
+                _ => end.is_some_and(|end| Sim::now() >= end),
             };
-            if is_cancelled {
-                break Err(if by == By::Cancel {
-                    Error::Canceled
-                } else {
-                    Error::DeadlineExceeded
+            if is_over {
+                break Err(match by {
+                    By::Cancel => Error::Canceled,
+                    By::Limit => Error::WaitLimitExceeded,
+                    By::Deadline | By::Outer => Error::DeadlineExceeded,
                 });
             }
-            let intent = Intent { deadline, retries, ..Intent::update() };
+            let intent = Intent { deadline, wait_limit, retries, ..Intent::update() };
             match self.attempt(&mut worker, &intent, how) {
                 Err(Error::Conflict(_)) if !self.ended.get() => {}
                 other => break other,
@@ -215,7 +221,7 @@ fn simulate(
 fn every_wait_ends_under_every_scheme() {
     let seeds = seeds(1);
     for info in all::<Sim>() {
-        for by in [By::Deadline, By::Cancel, By::Outer] {
+        for by in [By::Deadline, By::Limit, By::Cancel, By::Outer] {
             for (holder, waiter) in TOUCHES.into_iter().flat_map(|it| TOUCHES.map(|to| (it, to))) {
                 for seed in 0..seeds {
                     // Schedules of both kinds.
@@ -224,6 +230,7 @@ fn every_wait_ends_under_every_scheme() {
                     let good = match (&found, by) {
                         (Some(Ok(())), _) => true,
                         (Some(Err(Error::DeadlineExceeded)), By::Deadline) => true,
+                        (Some(Err(Error::WaitLimitExceeded)), By::Limit) => true,
                         (Some(Err(Error::Canceled)), By::Cancel) => true,
                         // Where nobody knows who holds what: the one who runs it gives up.
                         (Some(Err(Error::Nested(_) | Error::Conflict(_))), By::Outer) => true,
@@ -238,7 +245,7 @@ fn every_wait_ends_under_every_scheme() {
 }
 
 /// Schemes under which a writer waits for a writer.
-const WAITING: [&str; 11] = [
+pub const WAITING: [&str; 11] = [
     "partitioned",
     "h-store",
     "wait-die",
@@ -258,8 +265,9 @@ const KNOWING: [&str; 5] = ["partitioned", "h-store", "dl-detect", "timestamp", 
 
 #[test]
 fn the_planted_bugs_are_caught() {
-    let cases: [(&str, By, &[&str]); 3] = [
+    let cases: [(&str, By, &[&str]); 4] = [
         ("waited-past-deadline", By::Deadline, &WAITING),
+        ("waited-past-limit", By::Limit, &WAITING),
         ("waited-past-cancel", By::Cancel, &WAITING),
         ("outer-waited-for", By::Outer, &KNOWING),
     ];

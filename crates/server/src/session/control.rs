@@ -19,7 +19,7 @@ impl Dialog {
             TransactionControl::Rollback { chain } => return self.end(false, *chain, &tag),
             TransactionControl::Savepoint(name) => {
                 self.need_block("SAVEPOINT")?;
-                let limits = Limits { timeout: None, cancel: &self.cancel };
+                let limits = Limits::new(&self.settings, &self.server, &self.cancel);
                 self.tx.set_savepoint(name, self.server.catalog.database(), &limits)?;
             }
             TransactionControl::Release(name) => {

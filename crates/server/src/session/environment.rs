@@ -4,10 +4,10 @@ use super::settings::{SERVER_VERSION, Settings};
 use crate::catalog::{Catalog, next_of, next_row_number_of};
 use crate::change::Changes;
 use crate::turns::give_way;
-use chiliad::Cancel;
-use chiliad_sql::{Result, SqlError};
+use chiliad::{Cancel, Error};
+use chiliad_sql::Result;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// The environment of one statement.
 pub(super) struct Environment<'a> {
@@ -16,6 +16,8 @@ pub(super) struct Environment<'a> {
     pub changes: Option<Arc<Changes>>,
     pub settings: &'a Settings,
     pub cancel: &'a Cancel,
+    /// When the statement is to end.
+    pub deadline: Option<Instant>,
     pub user: &'a str,
     pub database: &'a str,
     pub transaction_time: i64,
@@ -73,13 +75,14 @@ impl chiliad_sql::Environment for Environment<'_> {
     }
 
     fn check(&self) -> Result<()> {
-        match self.cancel.is_canceled() {
-            true => Err(SqlError::query_canceled("canceling statement due to user request")),
-            false => {
-                give_way();
-                Ok(())
-            }
+        if self.cancel.is_canceled() {
+            return Err(Error::Canceled.into());
         }
+        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Err(Error::DeadlineExceeded.into());
+        }
+        give_way();
+        Ok(())
     }
 }
 

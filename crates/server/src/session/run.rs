@@ -12,11 +12,11 @@ use crate::plans::Plan;
 use crate::turns::give_way;
 use crate::wire::Writer;
 use chiliad::raw::TableId;
-use chiliad::{Error, Transaction};
+use chiliad::Transaction;
 use chiliad_sql::{Datum, Kind, OutputColumn, RowSink, SqlError, execute};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::Instant;
 
 /// What became of a statement.
 pub(super) enum Ran {
@@ -147,40 +147,30 @@ impl Dialog {
         run: impl FnOnce(&mut Transaction<'_>, &mut Environment<'_>, &mut Output) -> Result<T, SqlError>,
     ) -> Result<T, SqlError> {
         self.begin_implicit();
-        let timeout = self.timeout();
         let tables = if beside.is_some() { &[] } else { tables };
         self.enter_tables(prepared_for, tables)?;
         let Self { tx, output, settings, server, cancel, user, database, .. } = self;
+        let limits = Limits::new(settings, server, cancel);
         let mut environment = Environment {
             catalog: &server.catalog,
             changes: tx.changes().cloned(),
             settings,
             cancel,
+            // The clock is looked at only where there is a limit.
+            deadline: limits.timeout.and_then(|it| Instant::now().checked_add(it)),
             user,
             database,
             transaction_time: tx.began,
             statement_time: self.statement_time,
         };
-        let (database, limits) = (server.catalog.database(), Limits { timeout, cancel });
+        let database = server.catalog.database();
         let open = match beside {
             Some(beside) => beside.part(database, &limits),
             None => tx.part(database, &limits),
         };
         let done = open.and_then(|open| open.with(|tx| run(tx, &mut environment, output)));
         self.leave_tables();
-        done.map_err(|error| self.name_timeout(error))
-    }
-
-    /// The error of a statement that has taken too long, by the limit that it met first.
-    fn name_timeout(&self, error: SqlError) -> SqlError {
-        let lock_timeout = self.lock_timeout().unwrap_or(Duration::MAX);
-        let by_lock = self.settings.statement_timeout.is_none_or(|it| lock_timeout < it);
-        match error.cause.as_deref() {
-            Some(Error::DeadlineExceeded) if by_lock => {
-                SqlError::lock_not_available("canceling statement due to lock timeout")
-            }
-            _ => error,
-        }
+        done
     }
 
     /// From here on names mean the tables that they mean now, until [`Dialog::leave_tables`].
@@ -223,18 +213,5 @@ impl Dialog {
     /// The transaction of statements that are in none.
     pub fn begin_implicit(&mut self) {
         self.tx.begin_implicit(self.statement_time, self.settings.begins_read_only);
-    }
-
-    /// How long a statement may take.
-    pub fn timeout(&self) -> Option<Duration> {
-        match (self.settings.statement_timeout, self.lock_timeout()) {
-            (Some(statement), Some(lock)) => Some(statement.min(lock)),
-            (statement, lock) => statement.or(lock),
-        }
-    }
-
-    /// How long it may wait for locks: only under a scheme whose transactions wait.
-    fn lock_timeout(&self) -> Option<Duration> {
-        self.settings.lock_timeout.filter(|_| self.server.waits)
     }
 }

@@ -1,8 +1,10 @@
 //! The transaction of a session: none, an implicit one around a string or a pipeline, a block from BEGIN on, or a block
 //! that has failed.
 
+use super::settings::Settings;
 use crate::catalog::{Catalog, Tables};
 use crate::change::Changes;
+use crate::shared::Shared;
 use chiliad::raw::TableId;
 use chiliad::{Cancel, Database, Error, OpenTransaction, Pending, RunOptions};
 use chiliad_sql::{CatalogView, Modes, SqlError};
@@ -62,19 +64,28 @@ struct Savepoint {
     changes: Option<Arc<Changes>>,
 }
 
-/// The limits of a statement's waits.
+/// The limits of a statement.
 pub(super) struct Limits<'a> {
+    /// How long it may take.
     pub timeout: Option<Duration>,
-    pub cancel: &'a Cancel,
+    /// How long each of its waits for a lock may last.
+    wait_limit: Option<Duration>,
+    cancel: &'a Cancel,
 }
 
-impl Limits<'_> {
+impl<'a> Limits<'a> {
+    /// The limits of a statement of a session with these settings, which this handle cancels.
+    pub fn new(settings: &Settings, server: &Shared, cancel: &'a Cancel) -> Self {
+        // Where nobody waits for a lock there is nothing to prepare for it.
+        let wait_limit = settings.lock_timeout.filter(|_| server.waits);
+        Self { timeout: settings.statement_timeout, wait_limit, cancel }
+    }
+
     pub fn options(&self) -> RunOptions {
-        let options = RunOptions::default().cancel(self.cancel);
-        match self.timeout {
-            Some(timeout) => options.deadline(timeout),
-            None => options,
-        }
+        let mut options = RunOptions::default().cancel(self.cancel);
+        options.deadline = self.timeout;
+        options.wait_limit = self.wait_limit;
+        options
     }
 }
 
