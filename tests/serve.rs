@@ -136,3 +136,23 @@ fn an_idle_server_ends_at_once() {
     assert_eq!(served.end().0.code(), Some(0));
     assert!(begun.elapsed() < Duration::from_secs(60));
 }
+
+/// Under every scheme that waits a client waits for a lock as long as it lets itself be kept, and no shorter.
+#[test]
+fn lock_timeout_ends_waits() {
+    for scheme in ["dl-detect", "lock-table", "timestamp", "h-store"] {
+        let served = Served::start(&format!("--memory --scheme {scheme}"));
+        let (mut holds, mut waits) = (served.client(), served.client());
+        holds.query("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 1)").hear();
+        let update = "UPDATE t SET n = n + 1 WHERE id = 1";
+        assert_eq!(holds.query(&format!("BEGIN; {update}")).told(), ["C BEGIN", "C UPDATE 1"]);
+        waits.query("SET lock_timeout = 300").hear();
+        let begun = Instant::now();
+        assert_eq!(waits.query(update).told(), ["E 55P03"], "{scheme}");
+        assert!(begun.elapsed() >= Duration::from_millis(290), "{scheme}");
+        assert_eq!(holds.query("COMMIT").told(), ["C COMMIT"], "{scheme}");
+        assert_eq!(waits.query(update).told(), ["C UPDATE 1"], "{scheme}");
+        served.send("TERM");
+        assert_eq!(served.end().0.code(), Some(0), "{scheme}");
+    }
+}
