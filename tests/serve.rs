@@ -143,7 +143,9 @@ fn lock_timeout_ends_waits() {
     for scheme in ["dl-detect", "lock-table", "timestamp", "h-store"] {
         let served = Served::start(&format!("--memory --scheme {scheme}"));
         let (mut holds, mut waits) = (served.client(), served.client());
-        holds.query("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 1)").hear();
+        holds
+            .query("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 1)")
+            .hear();
         let update = "UPDATE t SET n = n + 1 WHERE id = 1";
         assert_eq!(holds.query(&format!("BEGIN; {update}")).told(), ["C BEGIN", "C UPDATE 1"]);
         waits.query("SET lock_timeout = 300").hear();

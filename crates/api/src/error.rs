@@ -382,7 +382,9 @@ impl fmt::Display for Error {
                 write!(f, "all {workers_max} workers that there may be are in use")
             }
             Self::DeadlineExceeded => write!(f, "the deadline passed before a commit"),
-            Self::WaitLimitExceeded => write!(f, "a wait for another transaction reached its limit"),
+            Self::WaitLimitExceeded => {
+                write!(f, "a wait for another transaction reached its limit")
+            }
             Self::NotYetDurable { epoch } => {
                 write!(f, "committed in epoch {epoch}, and not known to be durable yet")
             }

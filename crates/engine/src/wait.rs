@@ -15,8 +15,11 @@
 //! timestamp ordering nobody stands in a line. A transaction waits for the one that has claimed the row, looks again, and
 //! may find the row claimed by the next: its wait comes in pieces, of which [`Limits::wait_for_row`] keeps the sum.
 
+mod faults;
+
+pub(crate) use self::faults::FAULTS;
 use chiliad_api::{Cancel, Error, Intent, Nested, Outer, Sleeper};
-use chiliad_machine::{Fault, Machine, Patience, Rig, Ticks};
+use chiliad_machine::{Machine, Patience, Ticks};
 use core::cell::Cell;
 
 /// Waits of one transaction inside another end after this part of a second.
@@ -113,16 +116,20 @@ impl<M: Machine> Limits<M> {
     }
 
     fn deadline(&self) -> Ticks {
-        if M::fault(&PAST_DEADLINE) { Ticks::MAX } else { self.deadline.unwrap_or(Ticks::MAX) }
+        if M::fault(&faults::PAST_DEADLINE) {
+            Ticks::MAX
+        } else {
+            self.deadline.unwrap_or(Ticks::MAX)
+        }
     }
 
     fn wait_limit(&self) -> Option<Ticks> {
-        self.wait_limit.filter(|_| !M::fault(&PAST_LIMIT))
+        self.wait_limit.filter(|_| !M::fault(&faults::PAST_LIMIT))
     }
 
     fn is_canceled(&self) -> bool {
         let told = self.cancel.as_ref().is_some_and(Cancel::is_canceled);
-        told && !M::fault(&PAST_CANCEL)
+        told && !M::fault(&faults::PAST_CANCEL)
     }
 
     /// Whether the transaction runs inside another one.
@@ -160,7 +167,7 @@ impl<M: Machine> Limits<M> {
     }
 
     fn check_outer(&self, is: impl Fn(&Outer) -> bool) -> Result<(), Ended> {
-        match self.outer.iter().any(is) && !M::fault(&FOR_OUTER) {
+        match self.outer.iter().any(is) && !M::fault(&faults::FOR_OUTER) {
             true => Err(Ended::Outer),
             false => Ok(()),
         }
@@ -175,9 +182,10 @@ impl<M: Machine> Limits<M> {
     /// holder has ended that stands in the way now. It goes on where the last piece has ended, if that was one of the
     /// same wait. The caller calls [`Wait::end_piece`], and looks at the row again. It has nothing latched or pinned.
     pub fn wait_for_row(&self, row: u64, transaction: u64) -> Wait<'_, M> {
+        debug_assert!(transaction != 0, "zero is nobody's number");
         let left = self.wait_limit().map(|limit| {
             let is_same = |it: &Pieces| it.row == row && it.transaction == transaction;
-            let last = self.pieces.get().filter(is_same).filter(|_| !M::fault(&BEGUN_ANEW));
+            let last = self.pieces.get().filter(is_same).filter(|_| !M::fault(&faults::BEGUN_ANEW));
             let left = last.map_or(limit, |it| it.left);
             self.pieces.set(Some(Pieces { row, transaction, left }));
             left
@@ -188,7 +196,7 @@ impl<M: Machine> Limits<M> {
     fn wait_at_most(&self, left: Option<Ticks>) -> Wait<'_, M> {
         // The clock is looked at only where there is a limit.
         let limit = left.map_or(Ticks::MAX, |left| M::now().saturating_add(left));
-        let held_up = match self.is_nested() && !M::fault(&FOR_OUTER) {
+        let held_up = match self.is_nested() && !M::fault(&faults::FOR_OUTER) {
             true => M::now().saturating_add(M::ticks_per_second() / NESTED_PATIENCE),
             false => Ticks::MAX,
         };
@@ -285,60 +293,3 @@ impl<M: Machine> Wait<'_, M> {
         Ok(())
     }
 }
-
-/// The verdict of all: a transaction that should have been aborted goes on waiting.
-const WAITS_ON: &[&str] = &["waits on"];
-
-static PAST_DEADLINE: Fault = Fault {
-    name: "waited-past-deadline",
-    step: "a wait ends at the transaction's deadline",
-    rig: Rig::Waits,
-    schemes: &[],
-    workload: "waits",
-    expected: WAITS_ON,
-    seeds: 20,
-};
-
-static PAST_LIMIT: Fault = Fault {
-    name: "waited-past-limit",
-    step: "a wait for a lock ends at its own limit",
-    rig: Rig::Waits,
-    schemes: &[],
-    workload: "waits",
-    expected: WAITS_ON,
-    seeds: 20,
-};
-
-static BEGUN_ANEW: Fault = Fault {
-    name: "limit-begun-anew",
-    step: "the limit of a wait holds for all its pieces",
-    rig: Rig::Waits,
-    schemes: &["timestamp", "mvcc"],
-    workload: "waits",
-    expected: WAITS_ON,
-    seeds: 20,
-};
-
-static PAST_CANCEL: Fault = Fault {
-    name: "waited-past-cancel",
-    step: "a wait ends when the transaction is told to give up",
-    rig: Rig::Waits,
-    schemes: &[],
-    workload: "waits",
-    expected: WAITS_ON,
-    seeds: 20,
-};
-
-static FOR_OUTER: Fault = Fault {
-    name: "outer-waited-for",
-    step: "nobody waits for the transaction that it runs inside",
-    rig: Rig::Waits,
-    schemes: &[],
-    workload: "waits",
-    expected: WAITS_ON,
-    seeds: 20,
-};
-
-/// The planted bugs of waiting.
-pub(crate) static FAULTS: &[&Fault] =
-    &[&PAST_DEADLINE, &PAST_LIMIT, &BEGUN_ANEW, &PAST_CANCEL, &FOR_OUTER];

@@ -45,7 +45,8 @@ fn in_memory(scheme: Scheme) -> Running {
 
 fn client(running: &Running, lock_timeout: u32, statement_timeout: u32) -> Raw {
     let mut raw = Raw::connect(running);
-    let limits = format!("SET lock_timeout = {lock_timeout}; SET statement_timeout = {statement_timeout}");
+    let limits =
+        format!("SET lock_timeout = {lock_timeout}; SET statement_timeout = {statement_timeout}");
     assert_eq!(raw.query(&limits).told(), ["C SET", "C SET"]);
     raw
 }
