@@ -2,7 +2,7 @@
 
 use crate::kit::{Db, pause_until, seeds};
 use crate::waits::WAITING;
-use chiliad_engine::{Error, Intent, Options, Result, TableId, TableSpec};
+use chiliad_engine::{Error, Intent, Options, Result, TableId, TableSpec, Transaction};
 use chiliad_machine::{Fault, Machine};
 use chiliad_simulator::{Config, Run, Sim};
 use std::cell::Cell;
