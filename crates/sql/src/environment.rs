@@ -1,6 +1,7 @@
 //! What a statement asks of the program that runs it.
 
 use crate::error::{Result, SqlError};
+use chiliad_api::TableId;
 
 /// What a statement cannot know by itself: the time, sequences, the session.
 pub trait Environment {
@@ -70,6 +71,12 @@ pub trait Environment {
     /// When the statement is to end: 57014.
     fn check(&self) -> Result<()> {
         Ok(())
+    }
+
+    /// The statement is about to read the row of this key, if there is one, in order to change it: the time to wait for
+    /// others that mean the same row. No result depends on it.
+    fn claim(&mut self, table: TableId, key: &[u8]) {
+        let _ = (table, key);
     }
 
     /// The most bytes of memory that sorting, grouping and joining may take in one statement.

@@ -1,7 +1,8 @@
 //! `INSERT`.
 
 use super::change::{Changed, check, returned, update};
-use super::table::{after, key_of, transaction};
+use super::path::{after, key_of};
+use super::table::transaction;
 use super::{Flow, run_query};
 use crate::catalog::Table;
 use crate::codec::shown;

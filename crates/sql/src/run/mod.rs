@@ -5,6 +5,7 @@ mod change;
 mod insert;
 mod join;
 mod keys;
+mod path;
 mod table;
 
 pub(crate) use change::change;
