@@ -3,6 +3,7 @@
 use crate::auth::Users;
 use crate::cancel::Sessions;
 use crate::catalog::Catalog;
+use crate::claims::Claims;
 use crate::jobs::Jobs;
 use crate::plans::Plans;
 use crate::procedures::{Bodies, InRust};
@@ -29,6 +30,8 @@ pub(crate) struct Shared {
     pub durable: bool,
     /// Transactions of the database's scheme wait for each other.
     pub waits: bool,
+    /// Those of blocks, where transactions of the scheme do not wait for each other.
+    pub claims: Arc<Claims>,
     /// Every statement is answered with a constant.
     pub constant: bool,
     draining: AtomicBool,
@@ -122,6 +125,7 @@ impl Shared {
             tls,
             durable,
             waits,
+            claims: Arc::default(),
             constant,
         }
     }

@@ -82,6 +82,7 @@ impl Dialog {
     /// # Errors
     /// 55000 where it has no rows; those of the statement.
     pub fn run_portal(&mut self, name: &str) -> Result<(), SqlError> {
+        self.tx.transcript.leave_gap();
         let portal = self.portals.get_mut(name).ok_or_else(|| no_portal(name))?;
         let mut plan =
             portal.plan.clone().filter(|it| has_rows(it)).ok_or_else(|| cannot_run(name))?;

@@ -8,8 +8,10 @@ use super::portals::Portals;
 use super::query::Query;
 use super::settings::Settings;
 use super::transaction::{State, Tx};
+use super::transcript::Trials;
 use super::waiting::{After, Waiting};
 use crate::cancel::Place;
+use crate::claims::Claimed;
 use crate::shared::Shared;
 use crate::wire::{Message, Severity, Writer};
 use chiliad::{Cancel, Pending};
@@ -26,6 +28,8 @@ pub(super) struct Dialog {
     pub settings: Settings,
     pub output: Output,
     pub tx: Tx,
+    /// The rows that a block has claimed.
+    pub claimed: Claimed,
     pub statements: Names<Prepared>,
     pub portals: Portals,
     /// The rest of a string of statements.
@@ -93,7 +97,9 @@ impl Dialog {
         output: Output,
     ) -> Self {
         let mark = output.mark();
+        let claimed = Claimed::new(Arc::clone(&server.claims), place.id);
         Self {
+            claimed,
             server,
             place,
             user,
@@ -240,19 +246,23 @@ impl Dialog {
     }
 
     /// Before anything is told of an open transaction: what it has read is one state of the database. Otherwise what the
-    /// attempt has said is taken back.
+    /// attempt has said is taken back, unless it is said again of another state.
     pub fn prove(&mut self) -> Result<(), SqlError> {
         if self.tx.state() != State::Block {
             return Ok(());
         }
-        match self.tx.prove() {
-            Ok(seen) => {
-                self.hold_until(seen);
-                Ok(())
-            }
-            Err(error) => {
-                self.unsay();
-                Err(error)
+        let mut trials = Trials::default();
+        loop {
+            match self.tx.prove() {
+                Ok(seen) => {
+                    self.hold_until(seen);
+                    return Ok(());
+                }
+                Err(error) if self.resumes(&error, &mut trials) => {}
+                Err(error) => {
+                    self.unsay();
+                    return Err(error);
+                }
             }
         }
     }
@@ -284,20 +294,24 @@ impl Dialog {
             }
             return started.map(|()| Committed::Later);
         }
-        let committed = match self.tx.is_open() {
-            true => self.enter_tables(None, &[]).and_then(|()| {
-                let committed = self.tx.commit();
-                self.leave_tables();
-                committed
-            }),
-            false => self.tx.commit(),
-        };
-        let pending = match committed {
-            Ok(pending) => pending,
-            Err(error) => {
-                self.tx.rollback();
-                self.end_settings(false);
-                return Err(error);
+        let mut trials = Trials::default();
+        let pending = loop {
+            let committed = match self.tx.is_open() {
+                true => self.enter_tables(None, &[]).and_then(|()| {
+                    let committed = self.tx.commit();
+                    self.leave_tables();
+                    committed
+                }),
+                false => self.tx.commit(),
+            };
+            match committed {
+                Ok(pending) => break pending,
+                Err(error) if self.resumes(&error, &mut trials) => {}
+                Err(error) => {
+                    self.tx.rollback();
+                    self.end_settings(false);
+                    return Err(error);
+                }
             }
         };
         if let Some(pending) = pending.filter(|_| self.settings.durable) {
@@ -344,6 +358,9 @@ impl Dialog {
     pub fn ready(&mut self) {
         self.place.running.end();
         self.skips_to_sync = false;
+        if self.tx.state() != State::Block {
+            self.claimed.release();
+        }
         let status = self.tx.status();
         self.output.ready(status);
         self.output.release();

@@ -3,7 +3,9 @@
 use super::settings::{SERVER_VERSION, Settings};
 use crate::catalog::{Catalog, next_of, next_row_number_of};
 use crate::change::Changes;
+use crate::claims::Claimed;
 use crate::turns::give_way;
+use chiliad::raw::TableId;
 use chiliad::{Cancel, Error};
 use chiliad_sql::Result;
 use std::sync::Arc;
@@ -18,6 +20,8 @@ pub(super) struct Environment<'a> {
     pub cancel: &'a Cancel,
     /// When the statement is to end.
     pub deadline: Option<Instant>,
+    /// Of a block, under a scheme without locks.
+    pub claimed: Option<&'a mut Claimed>,
     pub user: &'a str,
     pub database: &'a str,
     pub transaction_time: i64,
@@ -72,6 +76,12 @@ impl chiliad_sql::Environment for Environment<'_> {
         let bits = u64::from_be_bytes(crate::auth::random());
         // 53 bits, as many as the type holds.
         (bits >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    fn claim(&mut self, table: TableId, key: &[u8]) {
+        if let Some(claimed) = &mut self.claimed {
+            claimed.claim(table.0, key);
+        }
     }
 
     fn check(&self) -> Result<()> {

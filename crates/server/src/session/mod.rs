@@ -23,6 +23,7 @@ mod run;
 mod schema;
 mod settings;
 mod transaction;
+mod transcript;
 mod utility;
 mod waiting;
 

@@ -37,6 +37,12 @@ impl Output {
         self.bytes.truncate(at.max(self.released));
     }
 
+    /// What was said since, as far as it has not left.
+    pub fn said_since(&self, mark: Mark) -> &[u8] {
+        let at = mark.0.saturating_sub(self.gone);
+        self.bytes.get(at..).unwrap_or_default()
+    }
+
     /// What has been said so far may leave, as far as gates allow.
     pub fn release(&mut self) {
         self.released = self.bytes.len();

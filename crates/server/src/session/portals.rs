@@ -179,7 +179,7 @@ pub(super) fn cannot_run(name: &str) -> SqlError {
 }
 
 /// Bytes of a row that is kept.
-fn bytes_of(row: &[OwnedDatum]) -> usize {
+pub(super) fn bytes_of(row: &[OwnedDatum]) -> usize {
     let beyond = |datum: &OwnedDatum| match datum {
         Datum::Text(text) => text.len(),
         Datum::Bytes(bytes) => bytes.len(),

@@ -122,7 +122,7 @@ impl Dialog {
                 (plan?, &[][..])
             }
         };
-        self.run(&plan, values, &Formats::Text)
+        self.run(&Arc::new(plan), values, &Formats::Text)
     }
 
     /// What ended with its own commit is not run again.

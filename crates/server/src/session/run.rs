@@ -6,6 +6,7 @@ use super::environment::{Environment, now};
 pub(super) use super::formats::Formats;
 use super::formats::check_result;
 use super::output::Output;
+use super::portals::OwnPlan;
 use super::transaction::{Limits, State};
 use crate::catalog::Tables;
 use crate::plans::Plan;
@@ -13,8 +14,9 @@ use crate::turns::give_way;
 use crate::wire::Writer;
 use chiliad::Transaction;
 use chiliad::raw::TableId;
-use chiliad_sql::{Datum, Kind, OutputColumn, RowSink, SqlError, execute};
-use std::sync::Arc;
+use chiliad_sql::{
+    Datum, Kind, OutputColumn, OwnedDatum, RowSink, SqlError, TransactionControl, execute,
+};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -29,11 +31,11 @@ pub(super) enum Ran {
 }
 
 /// Writes rows to a session's output, up to a limit.
-struct Rows<'a> {
-    output: &'a mut Output,
-    columns: &'a [OutputColumn],
-    formats: &'a Formats,
-    bytes_max: usize,
+pub(super) struct Rows<'a> {
+    pub output: &'a mut Output,
+    pub columns: &'a [OutputColumn],
+    pub formats: &'a Formats,
+    pub bytes_max: usize,
 }
 
 impl RowSink for Rows<'_> {
@@ -44,6 +46,20 @@ impl RowSink for Rows<'_> {
                 .map(|(at, (datum, column))| (datum, column.sql_type, self.formats.is_binary(at))),
         );
         check_result(self.output.unsent(), self.bytes_max)
+    }
+}
+
+/// Whether a block goes on to have a whole transcript after such a statement: that is part of it, or changes nothing.
+fn is_kept(kind: &Kind) -> bool {
+    match kind {
+        Kind::Query { .. } | Kind::Write | Kind::Explain => true,
+        Kind::Transaction(control) => !matches!(
+            control,
+            TransactionControl::Savepoint(_)
+                | TransactionControl::Release(_)
+                | TransactionControl::RollbackTo(_)
+        ),
+        _ => false,
     }
 }
 
@@ -71,17 +87,26 @@ impl Dialog {
     /// Runs a statement and tells the client; in the simple protocol its columns, too.
     pub fn run(
         &mut self,
-        plan: &Arc<Plan>,
-        values: &[Datum<'_>],
+        plan: &OwnPlan,
+        values: &[OwnedDatum],
         formats: &Formats,
     ) -> Result<Ran, SqlError> {
         self.refuse_if_failed(|| plan.ends_transaction())?;
-        match plan.prepared.kind() {
+        let kind = plan.prepared.kind();
+        if !is_kept(kind) {
+            self.tx.transcript.leave_gap();
+        }
+        match kind {
             Kind::Query { .. } | Kind::Write | Kind::Explain => {
                 if self.query.is_some() && plan.prepared.returns_rows() {
                     self.describe_rows(plan, formats);
                 }
-                let rows = self.run_rows(plan, values, formats)?;
+                let rows = match (self.tx.state(), kind) {
+                    (State::Block, Kind::Query { .. } | Kind::Write) => {
+                        self.run_rows_of_block(plan, values, formats)?
+                    }
+                    _ => self.run_rows(plan, values, formats)?,
+                };
                 self.output.complete_with(|out| plan.prepared.write_tag(rows, out));
                 Ok(Ran::Done)
             }
@@ -149,8 +174,9 @@ impl Dialog {
         self.begin_implicit();
         let tables = if beside.is_some() { &[] } else { tables };
         self.enter_tables(prepared_for, tables)?;
-        let Self { tx, output, settings, server, cancel, user, database, .. } = self;
+        let Self { tx, output, settings, server, cancel, user, database, claimed, .. } = self;
         let limits = Limits::new(settings, server, cancel);
+        let claims = tx.state() == State::Block && !server.waits;
         let mut environment = Environment {
             catalog: &server.catalog,
             changes: tx.changes().cloned(),
@@ -158,6 +184,7 @@ impl Dialog {
             cancel,
             // The clock is looked at only where there is a limit.
             deadline: limits.timeout.and_then(|it| Instant::now().checked_add(it)),
+            claimed: claims.then_some(claimed),
             user,
             database,
             transaction_time: tx.began,

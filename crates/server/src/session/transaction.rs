@@ -2,6 +2,7 @@
 //! that has failed.
 
 use super::settings::Settings;
+use super::transcript::Transcript;
 use crate::catalog::{Catalog, Tables};
 use crate::change::Changes;
 use crate::shared::Shared;
@@ -35,6 +36,8 @@ pub(super) struct Tx {
     touched: HashSet<TableId>,
     /// Savepoints that were ever set.
     savepoints_set: u64,
+    /// What it has done, if it is a block.
+    pub transcript: Transcript,
 }
 
 /// A transaction that is to be committed with the tables that it has made.
@@ -187,6 +190,10 @@ impl Tx {
         if self.state == State::None {
             *self = Self { began: now, read_only, ..Self::default() };
         }
+        // What came before it in its pipeline is not kept.
+        if self.is_open() {
+            self.transcript.leave_gap();
+        }
         self.state = State::Block;
     }
 
@@ -301,17 +308,31 @@ impl Tx {
     /// done.
     ///
     /// # Errors
-    /// Conflicts and others of a commit; it is rolled back then.
+    /// Conflicts and others of a commit. Nothing of what it has done is left then but its transcript.
     pub fn commit(&mut self) -> Result<Option<Pending<()>>, SqlError> {
-        let Self { open, .. } = std::mem::take(self);
-        match open {
+        let pending = match self.open.take() {
             Some(mut open) => {
                 // What ended a statement's waits must not end the commit.
                 open.limit(&RunOptions::default());
-                Ok(Some(open.submit()?))
+                Some(open.submit()?)
             }
-            None => Ok(None),
-        }
+            None => None,
+        };
+        *self = Self::default();
+        Ok(pending)
+    }
+
+    /// Begins a block again that its scheme has refused, without what it has done.
+    pub fn reopen(&mut self) {
+        debug_assert!(self.savepoints.is_empty(), "a savepoint leaves a gap");
+        self.open = None;
+        (self.unproved, self.tells, self.lost) = (false, false, false);
+    }
+
+    /// Nothing but its end is left.
+    pub fn lose(&mut self) {
+        self.open = None;
+        self.lost = true;
     }
 
     pub fn set_savepoint(

@@ -1,0 +1,193 @@
+//! Claims on rows: a block that reads a row in order to change it goes before those that come later and mean the same.
+//!
+//! A scheme without locks lets them all read the row, and refuses each but the first that commits. With claims they come
+//! one after the other. They are advice: no result depends on them, a wait for one is short, and one that has waited in
+//! vain goes on without.
+
+use chiliad_machine::{Interleaved, Machine, WorkerId};
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a claim is waited for: blocks that wait for each other go on after that.
+const WAIT: Duration = Duration::from_millis(100);
+const SHARDS: usize = 64;
+
+/// The claims of all sessions.
+pub(crate) struct Claims {
+    hasher: RandomState,
+    shards: [Shard; SHARDS],
+}
+
+/// By the hashes of rows: two rows of one hash share a claim, which costs a wait.
+type Shard = Mutex<HashMap<u64, Claim>>;
+
+struct Claim {
+    /// The session that has it.
+    owner: u32,
+    /// Sessions that wait, with the fibers that are to be woken.
+    queue: VecDeque<(u32, WorkerId)>,
+}
+
+/// The claims of one session.
+pub(crate) struct Claimed {
+    claims: Arc<Claims>,
+    session: u32,
+    rows: Vec<u64>,
+    /// For these it has waited, and does not wait again.
+    missed: Vec<u64>,
+}
+
+impl Default for Claims {
+    fn default() -> Self {
+        Self { hasher: RandomState::new(), shards: core::array::from_fn(|_| Shard::default()) }
+    }
+}
+
+impl Claims {
+    fn shard(&self, row: u64) -> MutexGuard<'_, HashMap<u64, Claim>> {
+        let shard = &self.shards[(row >> 32) as usize % SHARDS];
+        shard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives the session the claim, or a place in the queue.
+    fn ask(&self, session: u32, row: u64) -> Asked {
+        use std::collections::hash_map::Entry;
+        match self.shard(row).entry(row) {
+            Entry::Vacant(free) => {
+                free.insert(Claim { owner: session, queue: VecDeque::new() });
+                Asked::Granted
+            }
+            Entry::Occupied(claim) if claim.get().owner == session => Asked::Had,
+            Entry::Occupied(mut claim) => {
+                claim.get_mut().queue.push_back((session, Interleaved::worker()));
+                Asked::Queued
+            }
+        }
+    }
+
+    /// Waits in the queue. Whether the session has the claim then.
+    fn wait(&self, session: u32, row: u64) -> bool {
+        let end = Interleaved::now() + Interleaved::ticks(WAIT);
+        loop {
+            _ = Interleaved::park_until(end);
+            let mut shard = self.shard(row);
+            let Some(claim) = shard.get_mut(&row) else { return false };
+            if claim.owner == session {
+                return true;
+            }
+            if Interleaved::now() >= end {
+                claim.queue.retain(|(waits, _)| *waits != session);
+                return false;
+            }
+        }
+    }
+
+    /// The first of the queue has the claim now.
+    fn hand_on(&self, row: u64) {
+        let mut shard = self.shard(row);
+        let next = shard.get_mut(&row).and_then(|claim| {
+            let (session, fiber) = claim.queue.pop_front()?;
+            claim.owner = session;
+            Some(fiber)
+        });
+        match next {
+            Some(fiber) => {
+                drop(shard);
+                Interleaved::unpark(fiber);
+            }
+            None => _ = shard.remove(&row),
+        }
+    }
+}
+
+/// The answer to a session that asks for a claim.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Asked {
+    Granted,
+    Had,
+    Queued,
+}
+
+impl Claimed {
+    /// None yet, for the session of this number.
+    pub fn new(claims: Arc<Claims>, session: u32) -> Self {
+        Self { claims, session, rows: Vec::new(), missed: Vec::new() }
+    }
+
+    /// Claims a row of a table by its key, and waits for whoever has it, once.
+    pub fn claim(&mut self, table: u32, key: &[u8]) {
+        let row = self.claims.hasher.hash_one((table, key));
+        if self.missed.contains(&row) {
+            return;
+        }
+        let is_mine = match self.claims.ask(self.session, row) {
+            Asked::Had => return,
+            Asked::Granted => true,
+            Asked::Queued => self.claims.wait(self.session, row),
+        };
+        if is_mine { self.rows.push(row) } else { self.missed.push(row) }
+    }
+
+    /// Hands all of them on.
+    pub fn release(&mut self) {
+        self.missed.clear();
+        for row in self.rows.drain(..) {
+            self.claims.hand_on(row);
+        }
+    }
+}
+
+impl Drop for Claimed {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::Instant;
+
+    #[test]
+    fn one_comes_after_the_other() {
+        let claims = Arc::new(Claims::default());
+        let inside = AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            for session in 0..4 {
+                let (claims, inside) = (Arc::clone(&claims), &inside);
+                scope.spawn(move || {
+                    let mut claimed = Claimed::new(claims, session);
+                    for _ in 0..200 {
+                        claimed.claim(7, b"row");
+                        claimed.claim(7, b"row");
+                        assert_eq!(claimed.rows.len(), 1, "nobody keeps it for long");
+                        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "it is alone");
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                        claimed.release();
+                    }
+                });
+            }
+        });
+        assert!(claims.shards.iter().all(|it| it.lock().expect("sound").is_empty()));
+    }
+
+    #[test]
+    fn a_wait_is_short_and_what_ends_hands_on() {
+        let claims = Arc::new(Claims::default());
+        let mut first = Claimed::new(Arc::clone(&claims), 1);
+        let mut second = Claimed::new(Arc::clone(&claims), 2);
+        first.claim(7, b"row");
+        let begun = Instant::now();
+        second.claim(7, b"row");
+        assert!(second.rows.is_empty() && begun.elapsed() >= WAIT, "it goes on without");
+        second.claim(7, b"row");
+        assert!(begun.elapsed() < 2 * WAIT, "it does not wait twice");
+        second.release();
+        drop(first);
+        second.claim(7, b"row");
+        assert_eq!(second.rows.len(), 1);
+    }
+}
