@@ -133,7 +133,9 @@ fn a_statement_that_computes_ends_by_its_own_limit() {
         let running = in_memory(scheme);
         let mut raw = client(&running, 20, 200);
         let begun = Instant::now();
-        assert_eq!(raw.query(ENDLESS).told(), ["E 57014"], "{scheme}");
+        // The columns of its rows may be told before.
+        let told = raw.query(ENDLESS).told();
+        assert_eq!(told.last().map(String::as_str), Some("E 57014"), "{scheme}");
         assert!(begun.elapsed() >= Duration::from_millis(200), "{scheme}");
         assert_eq!(raw.query(UPDATE).told(), ["C UPDATE 1"], "{scheme}");
         running.shutdown();
