@@ -19,6 +19,7 @@ mod output;
 mod portals;
 mod procedures;
 mod query;
+mod resume;
 mod run;
 mod schema;
 mod settings;

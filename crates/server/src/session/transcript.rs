@@ -1,44 +1,36 @@
-//! A block that its scheme has refused goes on in a new transaction, where its client cannot tell: all that it has done so
-//! far is done again, and has to say again what its client was told. Then it is the same as if the client's statements had
-//! all come just now. Where one says something else, the client is told of the conflict.
+//! What a block has done and has said, for the case that it resumes (`session/resume`).
 
-use super::dialog::Dialog;
 use super::formats::Formats;
-use super::output::{Mark, Output};
 use super::portals::{OwnPlan, bytes_of};
-use super::run::Rows;
-use super::transaction::State;
-use chiliad::Error;
-use chiliad_sql::{OwnedDatum, SqlError, execute};
-use std::sync::Arc;
+use chiliad_sql::OwnedDatum;
 use std::time::Instant;
 
 /// What a block has done, and has said.
 #[derive(Default)]
 pub(super) struct Transcript {
-    parts: Vec<Part>,
+    pub parts: Vec<Part>,
     bytes: usize,
-    has_gap: bool,
+    pub has_gap: bool,
 }
 
 /// A statement that reads or writes rows.
-struct Part {
-    plan: OwnPlan,
-    values: Vec<OwnedDatum>,
-    formats: Formats,
+pub(super) struct Part {
+    pub plan: OwnPlan,
+    pub values: Vec<OwnedDatum>,
+    pub formats: Formats,
     /// When it was run.
-    time: i64,
+    pub time: i64,
     /// The number in its tag.
-    rows: u64,
+    pub rows: u64,
     /// The messages of its rows.
-    said: Vec<u8>,
+    pub said: Vec<u8>,
 }
 
 /// How often a statement or a commit was refused, and until when it is tried.
 #[derive(Default)]
 pub(super) struct Trials {
-    refusals: u32,
-    deadline: Option<Instant>,
+    pub refusals: u32,
+    pub deadline: Option<Instant>,
 }
 
 impl Transcript {
@@ -47,7 +39,8 @@ impl Transcript {
         *self = Self { has_gap: true, ..Self::default() };
     }
 
-    fn add(&mut self, part: Part, bytes_max: usize) {
+    /// A statement was run, and so many bytes at most are kept.
+    pub fn add(&mut self, part: Part, bytes_max: usize) {
         if self.has_gap {
             return;
         }
@@ -56,102 +49,5 @@ impl Transcript {
         if self.bytes > bytes_max {
             self.leave_gap();
         }
-    }
-}
-
-/// Whether a scheme has refused the transaction, which may be run again: tables that have changed meanwhile stay so.
-fn is_refusal(error: &SqlError) -> bool {
-    error.is_retryable() && matches!(error.cause.as_deref(), Some(Error::Conflict(_)))
-}
-
-impl Dialog {
-    /// As [`Dialog::run_rows`], of a statement of a block: again while it is refused and the block resumes.
-    pub fn run_rows_of_block(
-        &mut self,
-        plan: &OwnPlan,
-        values: &[OwnedDatum],
-        formats: &Formats,
-    ) -> Result<u64, SqlError> {
-        let (mark, mut trials) = (self.output.mark(), Trials::default());
-        let rows = loop {
-            match self.run_rows(plan, values, formats) {
-                Ok(rows) => break rows,
-                Err(error) => {
-                    let error = self.judge(error);
-                    if !self.resumes(&error, &mut trials) {
-                        return Err(error);
-                    }
-                    self.output.take_back(mark);
-                }
-            }
-        };
-        let part = Part {
-            plan: Arc::clone(plan),
-            values: values.to_vec(),
-            formats: formats.clone(),
-            time: self.statement_time,
-            rows,
-            said: self.output.said_since(mark).to_vec(),
-        };
-        self.tx.transcript.add(part, self.server.limits.repeat_bytes_max);
-        Ok(rows)
-    }
-
-    /// Whether the block goes on after this error, in a new transaction that has done again all that it had done.
-    /// `trials` are those of what the error has ended.
-    pub fn resumes(&mut self, error: &SqlError, trials: &mut Trials) -> bool {
-        let is_whole = self.tx.state() == State::Block
-            && !self.tx.transcript.has_gap
-            && self.tx.changes().is_none();
-        if !is_whole || !is_refusal(error) {
-            return false;
-        }
-        let limit = self.server.limits.retry_for;
-        let deadline = *trials.deadline.get_or_insert_with(|| Instant::now() + limit);
-        while Instant::now() < deadline && !self.server.is_draining() && !self.cancel.is_canceled()
-        {
-            // What it holds it lets go of before it waits.
-            self.tx.reopen();
-            if trials.refusals > 0 {
-                self.server.catalog.database().back_off(trials.refusals);
-            }
-            trials.refusals += 1;
-            match self.says_the_same() {
-                Ok(true) => return true,
-                Err(error) if is_refusal(&error) => {}
-                Ok(false) | Err(_) => break,
-            }
-        }
-        self.tx.lose();
-        false
-    }
-
-    /// Does again what the block has done. Whether it says the same.
-    fn says_the_same(&mut self) -> Result<bool, SqlError> {
-        let transcript = std::mem::take(&mut self.tx.transcript);
-        let time = self.statement_time;
-        let same = self.all_say_the_same(&transcript.parts);
-        self.statement_time = time;
-        self.tx.transcript = transcript;
-        same
-    }
-
-    fn all_say_the_same(&mut self, parts: &[Part]) -> Result<bool, SqlError> {
-        let bytes_max = self.server.limits.result_bytes_max;
-        let mut said = Output::default();
-        for part in parts {
-            let Part { plan, values, formats, .. } = part;
-            let columns = plan.prepared.columns();
-            self.statement_time = part.time;
-            let done = self.part(plan, |tx, environment, _| {
-                let mut rows = Rows { output: &mut said, columns, formats, bytes_max };
-                execute(&plan.prepared, values, tx.raw(), environment, &mut rows)
-            })?;
-            if done.rows != part.rows || said.said_since(Mark::default()) != part.said {
-                return Ok(false);
-            }
-            said.take_back(Mark::default());
-        }
-        Ok(true)
     }
 }

@@ -1,8 +1,7 @@
 //! `INSERT`.
 
 use super::change::{Changed, check, returned, update};
-use super::path::{after, key_of};
-use super::table::transaction;
+use super::table::{after, key_of, transaction};
 use super::{Flow, run_query};
 use crate::catalog::Table;
 use crate::codec::shown;

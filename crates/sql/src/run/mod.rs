@@ -5,7 +5,6 @@ mod change;
 mod insert;
 mod join;
 mod keys;
-mod path;
 mod table;
 
 pub(crate) use change::change;
