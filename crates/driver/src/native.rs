@@ -142,7 +142,10 @@ fn run_ticking(
         load_native(target, plan, progress)?;
     }
     let load_seconds = started.elapsed().as_secs_f64();
-    let mut report = run_clients(target, plan, progress, bell, checkpoints)?;
+    bell.turns.count(plan.epoch_transactions.is_some());
+    let ran = run_clients(target, plan, progress, bell, checkpoints);
+    bell.turns.count(false);
+    let mut report = ran?;
     report.load_seconds = load_seconds;
     if plan.versions {
         report.versions = Some(target.versions()?);
@@ -216,9 +219,7 @@ fn run_clients(
             logged: &logged,
             at_the_end: None,
         };
-        bell.turns.count(plan.epoch_transactions.is_some());
         let measured = watch.measure();
-        bell.turns.count(false);
         let memory_bytes = resident_bytes();
         let joined = Joined::all(clients, target.kinds().len());
         let idle = looks.and_then(|looks| looks.join().ok()).unwrap_or_default();

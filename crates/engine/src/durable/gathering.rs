@@ -26,6 +26,7 @@ impl Gathering {
 
     /// An epoch is ended for those that have hurried. Called again where a commit window is still open.
     pub fn ends(&mut self, calls: u64, now: u64) {
+        debug_assert!(calls >= self.answered, "a count of calls never falls");
         if self.batch == 0 {
             self.ended = now;
         }
@@ -35,6 +36,7 @@ impl Gathering {
 
     /// An epoch is durable: its waiters will be woken. If it was ended for them, they are expected again.
     pub fn claims(&mut self, calls: u64, now: u64) {
+        debug_assert!(now >= self.ended, "an epoch is durable after it has ended");
         let batch = core::mem::take(&mut self.batch);
         self.awaited = calls + batch;
         self.until = if batch == 0 { 0 } else { now + (now - self.ended) / 2 };
