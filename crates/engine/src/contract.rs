@@ -248,7 +248,7 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     }
 
     /// The newest version of `record`, which is not remembered: an addition looks at it to find that the row is there and has
-    /// the number. Called under schemes that carry additions ([`Needs::carries_additions`]).
+    /// the number. Called under schemes that carry additions (`Needs::carries_additions`).
     fn peek(record: RecordRef<M>, arena: &mut Arena, stamped: bool) -> Step<M, Version> {
         let _ = (record, arena, stamped);
         unreachable!("a scheme that carries additions looks at the rows added to")
