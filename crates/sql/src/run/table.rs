@@ -263,14 +263,13 @@ fn pieces(
             reverse,
             limit: piece,
         };
-        let (rows, last) = scan(access, range, cx)?;
-        let count = rows.len();
+        let (rows, goes_on_after) = scan(access, range, cx)?;
         for row in rows {
             if each(row)? == Flow::Enough {
                 return Ok(Flow::Enough);
             }
         }
-        let Some(last) = last.filter(|_| count == piece) else { return Ok(Flow::More) };
+        let Some(last) = goes_on_after else { return Ok(Flow::More) };
         match reverse {
             true => high = Bound::Excluded(last),
             false => low = Bound::Excluded(last),
@@ -279,7 +278,8 @@ fn pieces(
     }
 }
 
-/// The rows of one piece, to be written if that is meant, and its last key.
+/// The rows of one piece, to be written if that is meant, and its last key if it has as many as were asked for: of those,
+/// one that is to be written may have gone meanwhile.
 fn scan(
     access: &Access,
     range: Range<'_>,
@@ -292,7 +292,11 @@ fn scan(
         Some(index) => tx.scan_index(id, index, range)?,
     };
     let entries = tx.entries(scanned)?;
-    let last = entries.last().map(|it| tx.key(*it).map(<[u8]>::to_vec)).transpose()?;
+    let last = entries
+        .last()
+        .filter(|_| entries.len() == range.limit)
+        .map(|it| tx.key(*it).map(<[u8]>::to_vec))
+        .transpose()?;
     let rows: Vec<Row> = entries.iter().map(|it| it.row).collect();
     if !access.for_update {
         return Ok((rows, last));
