@@ -12,6 +12,7 @@ use crate::marks::{Lasts, LogEnd, MARKS_BYTES, Mark, Marks, SLOTS};
 use crate::names::{Name, SegmentId};
 use chiliad_machine::Machine;
 use chiliad_machine::disk::{Access, BLOCK_BYTES, Blocks, Disk, DiskFile};
+use std::io;
 use std::sync::Arc;
 
 /// Bytes of a spare that is worth using, at least.
@@ -166,10 +167,19 @@ impl Segment {
 
     /// Writes frames behind those there are.
     pub fn write(&mut self, frames: &Blocks) -> Result<()> {
+        self.append(frames, |file, at| file.write_at(at, frames))
+    }
+
+    /// Appends frames, which `write` writes at the end.
+    fn append(
+        &mut self,
+        frames: &Blocks,
+        write: impl FnOnce(&dyn DiskFile, u64) -> io::Result<()>,
+    ) -> Result<()> {
         debug_assert!(!frames.is_empty(), "a write has a frame");
         debug_assert!(frames.len().is_multiple_of(BLOCK_BYTES), "frames end with a block");
         let doing = LogError::io(format!("writing {}", self.id));
-        self.file.write_at(self.offset, frames).map_err(doing)?;
+        write(&*self.file, self.offset).map_err(doing)?;
         self.offset += frames.len() as u64;
         Ok(())
     }
@@ -181,10 +191,7 @@ impl Segment {
             self.write(frames)?;
             return self.sync();
         }
-        debug_assert!(!frames.is_empty(), "a write has a frame");
-        let doing = LogError::io(format!("writing {}", self.id));
-        self.file.write_durably_at(self.offset, frames).map_err(doing)?;
-        self.offset += frames.len() as u64;
+        self.append(frames, |file, at| file.write_durably_at(at, frames))?;
         self.synced = self.offset;
         self.passed_by += 1;
         Ok(())

@@ -164,7 +164,10 @@ pub trait DiskFile: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// As of [`DiskFile::write_at`] and [`DiskFile::sync`].
-    fn write_durably_at(&self, offset: u64, blocks: &Blocks) -> io::Result<()>;
+    fn write_durably_at(&self, offset: u64, blocks: &Blocks) -> io::Result<()> {
+        self.write_at(offset, blocks)?;
+        self.sync()
+    }
 
     /// Makes everything written so far durable.
     ///

@@ -300,12 +300,6 @@ impl DiskFile for NativeFile {
         }
     }
 
-    #[cfg(not(target_os = "linux"))]
-    fn write_durably_at(&self, offset: u64, blocks: &Blocks) -> io::Result<()> {
-        self.write_at(offset, blocks)?;
-        self.sync()
-    }
-
     fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
     }
