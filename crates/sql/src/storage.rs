@@ -52,6 +52,23 @@ impl Storage {
         };
         Self { format: RowFormat::of(&row_types), form }
     }
+
+    /// Appends a row of these cells to `out`, which is empty.
+    fn write<'c>(&self, cells: impl Iterator<Item = Option<&'c [u8]>>, out: &mut Vec<u8>) {
+        match self.form {
+            Form::Bytes => cells.flatten().for_each(|cell| out.extend_from_slice(cell)),
+            Form::Versioned(version) => {
+                with_version(version, out);
+                self.format.write(cells, out);
+            }
+            Form::Unversioned { fixed, open } => {
+                self.format.write(cells, out);
+                if open {
+                    out.drain(fixed..fixed + Head::END_BYTES);
+                }
+            }
+        }
+    }
 }
 
 /// Cells of a row for whose places no memory is asked.
@@ -177,26 +194,17 @@ impl Table {
             cells[*place] = is_there.then_some((start, bytes.len()));
         }
         let cells = cells.iter().map(|cell| cell.map(|(start, end)| &bytes[start..end]));
-        match self.storage.form {
-            Form::Bytes => out.extend_from_slice(&bytes),
-            Form::Versioned(version) => {
-                with_version(version, out);
-                self.storage.format.write(cells, out);
-            }
-            Form::Unversioned { fixed, open } => {
-                self.storage.format.write(cells, out);
-                if open {
-                    out.drain(fixed..fixed + Head::END_BYTES);
-                }
-            }
-        }
+        self.storage.write(cells, out);
         Ok(())
     }
 
     /// For each cell of a row of this table the cell of `before` that has the same bytes, if there is one for all of them.
     /// `places` are those of this table's columns in `before`.
     pub(crate) fn cells_of(&self, before: &Self, places: &[usize]) -> Option<Vec<usize>> {
-        let Form::Versioned(_) = self.storage.form else { return None };
+        if before.storage.form == Form::Bytes {
+            // Its row is no body with cells.
+            return None;
+        }
         let mut cells = vec![None; self.storage.format.columns()];
         for (column, &at) in self.columns.iter().zip(places) {
             let Place::Row(place) = column.place else { continue };
@@ -225,10 +233,7 @@ impl Table {
             taken.push(before.storage.format.cell(body, cell).map_err(corrupt)?);
         }
         out.clear();
-        if let Form::Versioned(version) = self.storage.form {
-            with_version(version, out);
-        }
-        self.storage.format.write(taken, out);
+        self.storage.write(taken.into_iter(), out);
         Ok(())
     }
 
