@@ -37,7 +37,7 @@ impl Output {
         self.bytes.truncate(at.max(self.released));
     }
 
-    /// What was said since, as far as it has not left.
+    /// The messages since the mark that the socket has not taken yet.
     pub fn said_since(&self, mark: Mark) -> &[u8] {
         let at = mark.0.saturating_sub(self.gone);
         self.bytes.get(at..).unwrap_or_default()

@@ -40,6 +40,9 @@ impl Dialog {
                 }
             }
         };
+        if self.tx.transcript.has_gap {
+            return Ok(rows);
+        }
         let part = Part {
             plan: Arc::clone(plan),
             values: values.to_vec(),

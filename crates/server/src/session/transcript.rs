@@ -1,11 +1,11 @@
-//! What a block has done and has said, for the case that it resumes (`session/resume`).
+//! The transcript of a block: the statements that it has run and their results, by which it can resume (`session/resume`).
 
 use super::formats::Formats;
 use super::portals::{OwnPlan, bytes_of};
 use chiliad_sql::OwnedDatum;
 use std::time::Instant;
 
-/// What a block has done, and has said.
+/// The statements of a block and their results, unless the block has done something else.
 #[derive(Default)]
 pub(super) struct Transcript {
     pub parts: Vec<Part>,
@@ -39,11 +39,9 @@ impl Transcript {
         *self = Self { has_gap: true, ..Self::default() };
     }
 
-    /// A statement was run, and so many bytes at most are kept.
+    /// The block, whose transcript is whole, has run a statement. Where that makes more than `bytes_max`, nothing is kept.
     pub fn add(&mut self, part: Part, bytes_max: usize) {
-        if self.has_gap {
-            return;
-        }
+        debug_assert!(!self.has_gap, "only a whole transcript goes on");
         self.bytes += size_of::<Part>() + bytes_of(&part.values) + part.said.len();
         self.parts.push(part);
         if self.bytes > bytes_max {
