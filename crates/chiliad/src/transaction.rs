@@ -307,7 +307,7 @@ impl<'w> Transaction<'w> {
         table: &Table<K, V>,
         key: &(impl Lookup<K> + ?Sized),
     ) -> Result<Option<TableId>> {
-        // What has no time may be absent: the caller looks for it by this key.
+        // A row of a table without expiry is not looked up here: the caller does that, by this key.
         if table.expiring.is_some() && self.reader.handle(table, key, true)?.is_none() {
             return Ok(None);
         }

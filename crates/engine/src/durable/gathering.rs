@@ -4,7 +4,7 @@
 //! sync serves one of them. So a writer that has made an epoch durable expects those that it has just answered to come back,
 //! and does not end the next epoch for who waits already before they have, or half the time of a sync has passed.
 
-/// What a writer knows of those that hurry. Times are the machine's ticks.
+/// Counts the calls of `Log::hurry` for one writer, and decides when it waits for more of them. Times are the machine's ticks.
 #[derive(Debug, Default)]
 pub(super) struct Gathering {
     /// Calls that had hurried when it last ended an epoch, and when that was.
