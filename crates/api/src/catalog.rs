@@ -16,6 +16,7 @@
 //!       u16 version | u32 count of columns, each:
 //!         u32 number | name | type | u8 1 if it has a default, which then follows: u32 length | bytes
 //!     of rows that expire: u32 number of the column that says when
+//!   u32 count of groups of columns, each: name | u8 1 if closed to snapshots | columns, as above
 //! ```
 //!
 //! The parts of an index are bytes at fixed places, as above, or columns: then the flag of the index is 2 for an index
@@ -27,10 +28,11 @@
 //! Version 1 has no word for its version, and begins with the next table number, which is below 2^31.
 //! It says nothing of columns: those of its tables are unknown. Version 2 has no schemas and no indexes of columns. Up to
 //! version 3 there are no migrations, and no numbers of the tables of indexes: the n-th has the number of its table + 1 + n.
+//! Version 5 has groups, with the numbers after the table's; without any, version 4 is written, which has none.
 
 use crate::{
-    Column, ColumnPart, IndexKind, IndexParts, KeyPart, Layout, PartType, Placement, SecondarySpec,
-    Source, TableId, TableLayout, TableSchema, TableSpec, Writes,
+    Column, ColumnPart, GroupSpec, IndexKind, IndexParts, KeyPart, Layout, PartType, Placement,
+    SecondarySpec, Source, TableId, TableLayout, TableSchema, TableSpec, Writes,
 };
 use chiliad_log::codec::{Decoder, put_blob};
 use chiliad_log::entry;
@@ -42,8 +44,10 @@ use std::sync::Arc;
 /// each worker is in proportion to them.
 pub const TABLE_NUMBERS_MAX: u32 = 1 << 22;
 
-/// The version that is written.
-const VERSION: u32 = 4;
+/// The version that is written where a table has groups, and the first that has them.
+const VERSION: u32 = 5;
+/// The version that is written where none has.
+const VERSION_WITHOUT_GROUPS: u32 = 4;
 /// The first that has migrations, and numbers of indexes.
 const VERSION_OF_NUMBERS: u32 = 4;
 /// The first that says something of columns.
@@ -72,7 +76,8 @@ impl Blob {
     /// Adds a table, the last one, whose indexes have these numbers.
     pub fn add(&mut self, number: u32, spec: TableSpec, indexes: Vec<TableId>) {
         debug_assert!(indexes.len() == spec.secondary.len(), "a number for each index");
-        if !(number + 1..).map(TableId).zip(&indexes).all(|(usual, is)| usual == *is) {
+        let usual = usual_numbers(number, &spec);
+        if !usual.zip(&indexes).all(|(usual, is)| usual == *is) {
             self.moved_indexes.insert(number, indexes);
         }
         self.tables.push((number, spec));
@@ -81,7 +86,7 @@ impl Blob {
     /// The numbers of the tables of a table's indexes.
     #[must_use]
     pub fn numbers_of_indexes(&self, number: u32, spec: &TableSpec) -> Vec<TableId> {
-        let usual = || (number + 1..).map(TableId).take(spec.secondary.len()).collect();
+        let usual = || usual_numbers(number, spec).take(spec.secondary.len()).collect();
         self.moved_indexes.get(&number).cloned().unwrap_or_else(usual)
     }
 
@@ -89,7 +94,9 @@ impl Blob {
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        out.extend_from_slice(&(MARK | VERSION).to_le_bytes());
+        let has_groups = self.tables.iter().any(|(_, spec)| !spec.groups.is_empty());
+        let version = if has_groups { VERSION } else { VERSION_WITHOUT_GROUPS };
+        out.extend_from_slice(&(MARK | version).to_le_bytes());
         out.extend_from_slice(&self.next.to_le_bytes());
         put_count(&mut out, self.applied.len());
         for (number, name) in &self.applied {
@@ -110,8 +117,21 @@ impl Blob {
                 put_index(&mut out, index);
             }
             put_layout(&mut out, &spec.layout);
+            if has_groups {
+                put_groups(&mut out, &spec.groups);
+            }
         }
         out
+    }
+
+    /// The name of the table of this number: one that a user created, or a group of one.
+    #[must_use]
+    pub fn name_of(&self, number: u32) -> Option<String> {
+        let (first, spec) = self.tables.iter().rev().find(|(first, _)| *first <= number)?;
+        match (number - first) as usize {
+            0 => Some(spec.name.clone()),
+            place => spec.group_tables().nth(place - 1).map(|group| group.name),
+        }
     }
 
     /// Reads a catalog; `None` if the bytes are none.
@@ -138,9 +158,11 @@ impl Blob {
             if last.is_some_and(|last| number <= last) || known || spec.validate().is_err() {
                 return None;
             }
-            number.checked_add(1 + spec.secondary.len() as u32)?;
+            number.checked_add(u32::try_from(spec.numbers()).ok()?)?;
             let numbers = numbers.unwrap_or_else(|| blob.numbers_of_indexes(number, &spec));
-            for it in [TableId(number)].iter().chain(&numbers) {
+            let groups: Vec<_> =
+                (0..spec.groups.len()).map(|at| TableId(number).group(at)).collect();
+            for it in [TableId(number)].iter().chain(&groups).chain(&numbers) {
                 if it.0 >= next || !given_out.insert(it.0) {
                     return None;
                 }
@@ -149,6 +171,11 @@ impl Blob {
         }
         (from.is_empty() && blob.next <= TABLE_NUMBERS_MAX).then_some(blob)
     }
+}
+
+/// The numbers that the indexes of a table have unless they were added later: those after its groups.
+fn usual_numbers(number: u32, spec: &TableSpec) -> impl Iterator<Item = TableId> + use<> {
+    (TableId(number).group(spec.groups.len()).0..).map(TableId)
 }
 
 fn take_applied(from: &mut Decoder<'_>) -> Option<Vec<(u32, String)>> {
@@ -226,18 +253,38 @@ fn take_table(from: &mut Decoder<'_>, version: u32) -> Option<(TableSpec, Option
     }
     let has_columns = version >= VERSION_OF_COLUMNS;
     let layout = if has_columns { take_layout(from)? } else { TableLayout::Unknown };
+    let groups = if version >= VERSION { take_groups(from)? } else { Vec::new() };
     let placement = Placement::default();
     let spec = TableSpec {
         name,
         index,
         rows_expected,
         secondary,
+        groups,
         present_only,
         writes,
         placement,
         layout,
     };
     Some((spec, (version >= VERSION_OF_NUMBERS).then_some(numbers)))
+}
+
+fn put_groups(out: &mut Vec<u8>, groups: &[GroupSpec]) {
+    put_count(out, groups.len());
+    for group in groups {
+        put_blob(out, group.name.as_bytes());
+        out.push(u8::from(group.present_only));
+        put_layout(out, &group.layout);
+    }
+}
+
+fn take_groups(from: &mut Decoder<'_>) -> Option<Vec<GroupSpec>> {
+    let mut groups = Vec::new();
+    for _ in 0..from.u32()? {
+        let (name, present_only) = (from.text()?.to_owned(), take_flag(from)?);
+        groups.push(GroupSpec { name, present_only, layout: take_layout(from)? });
+    }
+    Some(groups)
 }
 
 fn put_layout(out: &mut Vec<u8>, layout: &TableLayout) {

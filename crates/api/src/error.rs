@@ -167,6 +167,17 @@ pub enum Error {
     BadNumber(Box<BadNumber>),
     /// A schema, or a change of one, that cannot be.
     Schema(Box<SchemaError>),
+    /// A row was to be inserted in fewer or more parts than rows of its table have.
+    WrongParts {
+        /// The table.
+        table: String,
+        /// The parts given.
+        given: usize,
+        /// The table's own, and one of each group.
+        accepted: usize,
+    },
+    /// A part of a row, in the group of columns of this name, was to come or go without the row.
+    PartOfRow(String),
     /// The key is longer than [`chiliad_storage::KEY_BYTES_MAX`].
     KeyTooLong {
         /// Its length in bytes.
@@ -431,6 +442,12 @@ impl Error {
             Self::BadRow(bad) => write!(f, "the stored bytes do not fit the table's schema: {bad}"),
             Self::BadValue(bad) => write!(f, "no value of the column: {bad}"),
             Self::BadNumber(bad) => write!(f, "nothing was added: {bad}"),
+            Self::WrongParts { table, given, accepted } => {
+                write!(f, "a row of table {table} in {given} parts; {accepted} are accepted")
+            }
+            Self::PartOfRow(name) => {
+                write!(f, "{name} is a group of columns: its parts come and go with their rows")
+            }
             Self::Schema(wrong) => write!(f, "{wrong}"),
             _ => self.fmt_of_logs(f),
         }

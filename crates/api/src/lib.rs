@@ -20,6 +20,7 @@ mod cancel;
 pub mod catalog;
 mod duplicate;
 mod error;
+mod group;
 mod host;
 mod info;
 mod layout;
@@ -54,6 +55,7 @@ pub use chiliad_row::{
 pub use chiliad_storage::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 pub use duplicate::DuplicateKey;
 pub use error::{Error, Nested, PassedPosition, Reason, Result};
+pub use group::{GROUPS_MAX, GroupSpec};
 pub use host::{Alone, Crew, Host, Phase, Work};
 pub use info::{Info, Isolation};
 pub use layout::{Column, Layout, TableLayout, TableSchema};

@@ -59,10 +59,12 @@ impl Keyed {
 }
 
 impl TableSpec {
-    /// The indexes of the table of number `id`: the entries of the n-th are in the table of the n-th number after it.
+    /// The indexes of the table of number `id`: the entries of the n-th are in the table of the n-th number after those of
+    /// its groups.
     #[must_use]
     pub fn indexes(&self, id: TableId) -> Vec<Secondary> {
-        let numbered = (id.0 + 1..).map(TableId).zip(&self.secondary);
+        let first = id.group(self.groups.len());
+        let numbered = (first.0..).map(TableId).zip(&self.secondary);
         numbered.map(|(id, index)| Secondary::new(index.clone(), id, &self.layout)).collect()
     }
 }

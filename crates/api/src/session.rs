@@ -106,8 +106,16 @@ pub trait Session<M: Machine>: Transaction {
     /// # Errors
     /// As for [`Transaction::insert`]; [`Error::ReadOnlyTable`] for a table that is sealed.
     fn load(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+        self.load_parts(table, key, &[value])
+    }
+
+    /// As [`Session::load`], of a row in several parts.
+    ///
+    /// # Errors
+    /// As for that, and for [`Transaction::insert_parts`].
+    fn load_parts(&mut self, table: TableId, key: &[u8], parts: &[&[u8]]) -> Result<()> {
         loop {
-            match self.try_load(&[], table, key, value) {
+            match self.try_load(&[], table, key, parts) {
                 // Other loaders may be at work beside us.
                 Err(error) if error.is_retryable() => M::pause(),
                 done => return done,
@@ -115,7 +123,7 @@ pub trait Session<M: Machine>: Transaction {
         }
     }
 
-    /// As [`Session::load`], but tries once, for a caller that decides itself whether to try again,
+    /// As [`Session::load_parts`], but tries once, for a caller that decides itself whether to try again,
     /// and that may be in the closures of these other transactions.
     ///
     /// In a verified run the row has stamp zero, and no recorder hears of it.
@@ -123,8 +131,13 @@ pub trait Session<M: Machine>: Transaction {
     /// # Errors
     /// As for [`Session::load`]; [`Error::Conflict`], after which the row may be loaded again;
     /// [`Error::Nested`].
-    fn try_load(&mut self, outer: &[Outer], table: TableId, key: &[u8], value: &[u8])
-    -> Result<()>;
+    fn try_load(
+        &mut self,
+        outer: &[Outer],
+        table: TableId,
+        key: &[u8],
+        parts: &[&[u8]],
+    ) -> Result<()>;
 
     /// Ends a load: from here on transactions see all rows that [`Session::load`] has returned for. An engine may hold
     /// them back until then, or until the session begins something else or goes.
@@ -343,6 +356,14 @@ impl<M: Machine, S: Session<M> + ?Sized> Transaction for Running<'_, M, S> {
     #[inline]
     fn insert(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
         self.session.insert(table, key, value)
+    }
+
+    fn insert_parts(&mut self, table: TableId, key: &[u8], parts: &[&[u8]]) -> Result<()> {
+        self.session.insert_parts(table, key, parts)
+    }
+
+    fn groups(&self, table: TableId) -> Result<usize> {
+        self.session.groups(table)
     }
 
     #[inline]

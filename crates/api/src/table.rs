@@ -1,5 +1,6 @@
 //! The declaration of a table, as data, so that a recovered database needs no callback.
 
+use crate::group::GroupSpec;
 use crate::layout::{Layout, TableLayout};
 
 /// A table, by number. Numbers are never used again after a drop.
@@ -141,8 +142,10 @@ pub struct TableSpec<L = TableLayout> {
     pub index: IndexKind,
     /// A hint for sizing hash tables; they grow beyond it.
     pub rows_expected: usize,
-    /// Its secondary indexes, maintained inside each transaction.
+    /// Its secondary indexes, maintained inside each transaction: of the table's own part of rows.
     pub secondary: Vec<SecondarySpec>,
+    /// Groups of columns, apart from those of the table's own part.
+    pub groups: Vec<GroupSpec>,
     /// Snapshot transactions never read it, so none of its versions are kept for them, and what is
     /// removed leaves at once: for queues, whose head would otherwise be a second's worth of
     /// tombstones.
@@ -158,13 +161,14 @@ pub struct TableSpec<L = TableLayout> {
 impl<L> TableSpec<L> {
     /// This declaration with something else for its columns, and what it had for them.
     pub fn exchange<N>(self, layout: N) -> (TableSpec<N>, L) {
-        let Self { name, index, rows_expected, secondary, present_only, writes, .. } = self;
+        let Self { name, index, rows_expected, secondary, groups, present_only, writes, .. } = self;
         let (placement, had) = (self.placement, self.layout);
         let spec = TableSpec {
             name,
             index,
             rows_expected,
             secondary,
+            groups,
             present_only,
             writes,
             placement,
@@ -183,6 +187,7 @@ impl TableSpec {
             index: IndexKind::Ordered,
             rows_expected: 0,
             secondary: vec![],
+            groups: vec![],
             present_only: false,
             writes: Writes::Transactions,
             placement: Placement::default(),

@@ -304,11 +304,34 @@ pub trait Transaction {
     /// [`crate::Error::ForeignHandle`] for a row of another transaction.
     fn bytes(&self, row: Row) -> Result<&[u8]>;
 
-    /// Inserts a row.
+    /// Inserts a row of a table with groups of columns: `parts` are the table's own, and those of its groups in the order of
+    /// the declaration. By default each goes into a table of its own.
+    ///
+    /// # Errors
+    /// As for [`Transaction::insert`]; [`crate::Error::WrongParts`] where there are not as many as the row has.
+    fn insert_parts(&mut self, table: TableId, key: &[u8], parts: &[&[u8]]) -> Result<()> {
+        for (at, part) in parts.iter().enumerate() {
+            let part_of = if at == 0 { table } else { table.group(at - 1) };
+            self.insert(part_of, key, part)?;
+        }
+        Ok(())
+    }
+
+    /// The number of groups of columns that a table has.
+    ///
+    /// # Errors
+    /// [`crate::Error::UnknownTable`].
+    fn groups(&self, table: TableId) -> Result<usize> {
+        let _ = table;
+        Ok(0)
+    }
+
+    /// Inserts a row, of a table without groups.
     ///
     /// # Errors
     /// [`crate::Error::DuplicateKey`] if the key is present (the transaction may go on),
-    /// [`crate::Error::UniqueViolation`], sizes, conflicts, memory (the transaction is lost).
+    /// [`crate::Error::UniqueViolation`], sizes, conflicts, memory (the transaction is lost);
+    /// [`crate::Error::WrongParts`], [`crate::Error::PartOfRow`] where rows have several parts.
     fn insert(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()>;
 
     /// Gives a row that was read a new value, of any length.
@@ -326,7 +349,7 @@ pub trait Transaction {
     fn modify(&mut self, row: Row) -> Result<&mut [u8]>;
 
     /// Writes a row whether it is present or not, without reading it where no secondary index
-    /// needs the old value.
+    /// needs the old value. Of a row in several parts, one that is present.
     ///
     /// # Errors
     /// As for [`Transaction::insert`], but for the duplicate.
@@ -360,10 +383,10 @@ pub trait Transaction {
         Ok(true)
     }
 
-    /// Removes a row that was read.
+    /// Removes a row that was read: of a table with groups, all its parts.
     ///
     /// # Errors
-    /// As for [`Transaction::update`].
+    /// As for [`Transaction::update`]; [`crate::Error::PartOfRow`] for a part in a group.
     fn remove_row(&mut self, row: Row) -> Result<()>;
 
     /// Tells whether a planted bug is switched on, where one may be: for layers above that are written for no machine.

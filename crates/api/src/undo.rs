@@ -40,9 +40,11 @@ impl<M> Default for UndoLog<M> {
 struct Before {
     table: TableId,
     key: Box<[u8]>,
-    /// `None`: there was none.
-    bytes: Option<Box<[u8]>>,
+    /// The bytes of its parts, of which most rows have one; `None`: there was none.
+    parts: Option<Parts>,
 }
+
+type Parts = Vec<Box<[u8]>>;
 
 /// A point of a transaction to which [`UndoLog::roll_back`] leads. Those of one log nest: the newest ends first, by
 /// [`UndoLog::release`] or by [`UndoLog::roll_back`].
@@ -104,7 +106,23 @@ impl<M: Machine> UndoLog<M> {
         value: &[u8],
     ) -> Result<()> {
         tx.insert(table, key, value)?;
-        self.before.push(Before { table, key: key.into(), bytes: None });
+        self.before.push(Before { table, key: key.into(), parts: None });
+        Ok(())
+    }
+
+    /// As [`Transaction::insert_parts`] of `tx`.
+    ///
+    /// # Errors
+    /// As for that.
+    pub fn insert_parts<T: Transaction + ?Sized>(
+        &mut self,
+        tx: &mut T,
+        table: TableId,
+        key: &[u8],
+        parts: &[&[u8]],
+    ) -> Result<()> {
+        tx.insert_parts(table, key, parts)?;
+        self.before.push(Before { table, key: key.into(), parts: None });
         Ok(())
     }
 
@@ -173,9 +191,9 @@ impl<M: Machine> UndoLog<M> {
         key: &[u8],
     ) -> Result<Option<Row>> {
         let row = tx.get_for_update(table, key)?;
-        let bytes = row.map(|row| tx.bytes(row).map(Box::from)).transpose()?;
+        let parts = row.map(|row| parts_of(tx, table, key, row)).transpose()?;
         if self.before.is_empty() || !M::fault(&UNDO_FORGOTTEN) {
-            self.before.push(Before { table, key: key.into(), bytes });
+            self.before.push(Before { table, key: key.into(), parts });
         }
         Ok(row)
     }
@@ -184,13 +202,45 @@ impl<M: Machine> UndoLog<M> {
 impl Before {
     /// Gives the row back what it was.
     fn restore<T: Transaction + ?Sized>(self, tx: &mut T) -> Result<()> {
-        let Self { table, key, bytes } = self;
-        match (tx.get_for_update(table, &key)?, bytes) {
-            (Some(row), Some(bytes)) if tx.bytes(row)? == &*bytes => Ok(()),
-            (Some(row), Some(bytes)) => tx.update(row, &bytes),
+        let Self { table, key, parts } = self;
+        match (tx.get_for_update(table, &key)?, parts) {
+            (Some(row), Some(parts)) => {
+                restore_part(tx, row, &parts[0])?;
+                for (group, bytes) in parts[1..].iter().enumerate() {
+                    if let Some(row) = tx.get_for_update(table.group(group), &key)? {
+                        restore_part(tx, row, bytes)?;
+                    }
+                }
+                Ok(())
+            }
             (Some(row), None) => tx.remove_row(row),
-            (None, Some(bytes)) => tx.insert(table, &key, &bytes),
+            (None, Some(parts)) if parts.len() == 1 => tx.insert(table, &key, &parts[0]),
+            (None, Some(parts)) => {
+                let parts: Vec<&[u8]> = parts.iter().map(|part| &**part).collect();
+                tx.insert_parts(table, &key, &parts)
+            }
             (None, None) => Ok(()),
         }
     }
+}
+
+/// The bytes of a row, and of its parts in the table's groups.
+fn parts_of<T: Transaction + ?Sized>(
+    tx: &mut T,
+    table: TableId,
+    key: &[u8],
+    row: Row,
+) -> Result<Parts> {
+    let mut parts = vec![tx.bytes(row)?.into()];
+    for group in 0..tx.groups(table)? {
+        if let Some(part) = tx.get_for_update(table.group(group), key)? {
+            parts.push(tx.bytes(part)?.into());
+        }
+    }
+    Ok(parts)
+}
+
+/// Writes a part of a row, if it is not what it was.
+fn restore_part<T: Transaction + ?Sized>(tx: &mut T, row: Row, bytes: &[u8]) -> Result<()> {
+    if tx.bytes(row)? == bytes { Ok(()) } else { tx.update(row, bytes) }
 }

@@ -27,6 +27,7 @@ impl TableSpec {
             TableLayout::Schema(schema) => validate_columns(&schema.key, &self.name)?,
             TableLayout::Bytes | TableLayout::Unknown => {}
         }
+        self.validate_groups()?;
         for (at, index) in self.secondary.iter().enumerate() {
             if self.secondary[..at].iter().any(|other| other.name == index.name) {
                 return refuse(format!("table {}: two indexes named {}", self.name, index.name));

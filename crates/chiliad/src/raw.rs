@@ -279,6 +279,17 @@ impl Transaction for Untyped<'_> {
         }
     }
 
+    fn insert_parts(&mut self, table: TableId, key: &[u8], parts: &[&[u8]]) -> Result<()> {
+        match self.recording()? {
+            (operations, Some(undo)) => undo.insert_parts(operations, table, key, parts),
+            (operations, None) => operations.insert_parts(table, key, parts),
+        }
+    }
+
+    fn groups(&self, table: TableId) -> Result<usize> {
+        self.running.groups(table)
+    }
+
     #[inline]
     fn update(&mut self, row: Row, value: &[u8]) -> Result<()> {
         self.before_change(row)?.update(row, value)

@@ -14,7 +14,7 @@ use chiliad_engine::{
     TableSpec, Transaction, Writes,
 };
 use chiliad_machine::Machine;
-use chiliad_workload::{AnyWorkload, ClientId, Condition};
+use chiliad_workload::{AnyWorkload, ClientId, Condition, WholeRows};
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -117,7 +117,8 @@ pub(crate) struct Bound<M: Machine, D: ?Sized, L: ?Sized> {
     store: Box<D>,
     workload: Arc<dyn AnyWorkload>,
     tables: Vec<TableId>,
-    names: Vec<String>,
+    /// The names of the tables and of their groups of columns, by number.
+    names: Vec<(u32, String)>,
     /// The writers of its log, until somebody runs them.
     log_tasks: Vec<Mutex<Option<Box<L>>>>,
     /// Called when the rows are loaded, if set.
@@ -159,9 +160,12 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Bound<M, D, L> {
     ) -> chiliad_engine::Result<Self> {
         let OpenedStore { store, log_tasks, .. } = opened;
         let specs = workload.tables();
-        let names = specs.iter().map(|spec| spec.name.clone()).collect();
-        let tables =
-            specs.into_iter().map(|spec| obtain(&*store, spec)).collect::<Result<Vec<_>, _>>()?;
+        let (mut tables, mut names) = (Vec::new(), Vec::new());
+        for spec in specs {
+            let id = obtain(&*store, spec.clone())?;
+            tables.push(id);
+            names.extend(spec.with_groups(id).into_iter().map(|(id, spec)| (id.0, spec.name)));
+        }
         let log_tasks = log_tasks.into_iter().map(|task| Mutex::new(Some(task))).collect();
         Ok(Self {
             store,
@@ -201,7 +205,7 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
     }
 
     fn tables(&self) -> Vec<(u32, String)> {
-        self.tables.iter().map(|table| table.0).zip(self.names.iter().cloned()).collect()
+        self.names.clone()
     }
 
     fn info(&self) -> Info {
@@ -223,15 +227,17 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
     fn load(&self, seed: u64, next: &mut dyn FnMut() -> Option<usize>) -> Result<(), Failure> {
         let mut session = self.session("loading")?;
         let mut rows = 0_u64;
+        let specs = self.workload.tables();
+        let mut whole = WholeRows::new(&specs, &self.tables, |table, key, parts| {
+            rows += 1;
+            // Nobody turns the epochs of a simulated machine while it is loaded.
+            if M::SIMULATED && rows.is_multiple_of(EPOCH_ROWS) {
+                self.store.tick();
+            }
+            session.load_parts(table, key, parts)
+        });
         while let Some(part) = next() {
-            let mut insert = |table: TableId, key: &[u8], value: &[u8]| {
-                rows += 1;
-                // Nobody turns the epochs of a simulated machine while it is loaded.
-                if M::SIMULATED && rows.is_multiple_of(EPOCH_ROWS) {
-                    self.store.tick();
-                }
-                session.load(table, key, value)
-            };
+            let mut insert = |table: TableId, key: &[u8], row: &[u8]| whole.part(table, key, row);
             self.workload
                 .load(&self.tables, part, seed, &mut insert)
                 .map_err(Failure::doing("loading"))?;

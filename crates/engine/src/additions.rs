@@ -103,14 +103,17 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.table = id;
         loop {
             let looked = match self.look_up(table, key) {
-                Found::Record(record) => {
+                Found::Record(first) => {
+                    let record = table.of_row(first);
                     if let Some(write) = self.writes.find(record) {
                         return self.add_to_own(write, number, n);
                     }
                     if self.note_addition(id, key, record, number, n)? {
                         return Ok(true);
                     }
-                    self.look_at(id, false, key, record)?
+                    self.table = id;
+                    let get = Get::update(id, key);
+                    self.use_found(table, false, get, Found::Record(first))?
                 }
                 Found::Absent(seen) => self.miss(id, table, false, key, seen)?,
             };
@@ -202,7 +205,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         self.heap.pin();
         let key = self.arena.get(self.writes.entries[write as usize].key);
-        let read = match table.index.get(&self.heap, key) {
+        let read = match table.find(&self.heap, key) {
             Found::Record(found) if found == record => self.read_added(write),
             // It has left its index since it was added to.
             _ => Err(self.mark_aborted(Abort::over(Reason::Vanished, record))),

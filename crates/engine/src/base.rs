@@ -131,9 +131,11 @@ impl<M: Machine> Base<'_, M> {
             return Err(Error::OpenedReadOnly);
         }
         let _turn = self.declaring.take();
-        let family = self.catalog.family(self.catalog.find(name)?);
+        let id = self.catalog.find(name)?;
+        self.catalog.declared(id)?;
+        let family = self.catalog.family(id);
         // The table itself first: its indexes are only written through it.
-        for table in &family {
+        for table in family.iter().filter(|table| !table.is_group()) {
             let Some(seal) = &table.seal else {
                 let what = "not declared read-only; only tables declared so can be sealed";
                 return Err(Error::InvalidOption(format!("table {name}: {what}")));

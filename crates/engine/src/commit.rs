@@ -154,7 +154,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let gone = self.writes.entries.iter().filter(|write| !write.placed).find(|write| {
             let found = view
                 .get(write.table)
-                .map(|table| table.index.get(&self.heap, self.arena.get(write.key)));
+                .map(|table| table.find(&self.heap, self.arena.get(write.key)));
             !matches!(found, Ok(Found::Record(record)) if record == write.record)
         });
         let Some(record) = gone.map(|write| write.record) else {
@@ -244,7 +244,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let kept = self.inner.words.epochs.keeps_versions();
         for write in &self.writes.entries {
             let void = write.is_void();
-            if write.kind == Kind::Remove && (write.placed || !void) {
+            // The other parts of a row leave with its first one.
+            let leaves = !self.rules.is_group(write.table);
+            if write.kind == Kind::Remove && leaves && (write.placed || !void) {
                 self.garbage.add(Garbage {
                     table: write.table.0,
                     record: write.record,

@@ -12,6 +12,7 @@ use crate::epoch::Epochs;
 use crate::gaps::Gaps;
 use crate::garbage::GarbageQueue;
 use crate::key_pool::KeyPool;
+use crate::record_word;
 use crate::version::{self, Version};
 use crate::wait::{Ended, Limits};
 use chiliad_api::stamp::TombstoneStamps;
@@ -290,6 +291,19 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     fn observe_leaf(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
         let _ = (cx, seen);
         Step::Done(())
+    }
+
+    /// Makes a fresh record, which holds another part of a row than its first, an absent one: only that one leads to it, and
+    /// whoever has that to himself has the row.
+    #[inline]
+    fn begin_part(record: RecordRef<M>) {
+        record_word::begin_life(record.word(), 0);
+    }
+
+    /// The index has not taken the row of a `begin_part`, which is freed next.
+    #[inline]
+    fn cancel_part(record: RecordRef<M>) {
+        let _ = record;
     }
 
     /// Makes a fresh record an absent one that only this transaction may write, before it is

@@ -107,7 +107,21 @@ pub(crate) struct Scan<M: Machine> {
 /// Buffers of a group of look-ups.
 pub(crate) struct Group<M: Machine> {
     pub lookups: LookupBatch<M>,
+    /// Of each look-up the first request that it is for.
+    pub first_requests: Vec<u8>,
+    /// Of each request its look-up.
+    pub lookup_of: Vec<u8>,
     pub row_bytes: RowBytes,
+}
+
+impl<M: Machine> Group<M> {
+    /// Forgets all look-ups.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.lookups.clear();
+        self.first_requests.clear();
+        self.lookup_of.clear();
+    }
 }
 
 /// Lengths of rows seen last, by table, to know how many lines to ask for.
@@ -136,6 +150,7 @@ impl RowBytes {
 pub(crate) struct Rules {
     present_only: Vec<bool>,
     unlogged: Vec<bool>,
+    groups: Vec<bool>,
 }
 
 impl Rules {
@@ -145,6 +160,8 @@ impl Rules {
         self.present_only.extend(view.present_only());
         self.unlogged.clear();
         self.unlogged.extend(view.unlogged());
+        self.groups.clear();
+        self.groups.extend(view.groups());
         debug_assert!(self.present_only.len() == self.unlogged.len(), "rules for each table");
     }
 
@@ -152,6 +169,12 @@ impl Rules {
     #[inline]
     pub fn is_present_only(&self, table: TableId) -> bool {
         self.present_only.get(table.0 as usize).copied().unwrap_or(false)
+    }
+
+    /// Whether the table is a group of columns of another one.
+    #[inline]
+    pub fn is_group(&self, table: TableId) -> bool {
+        self.groups.get(table.0 as usize).copied().unwrap_or(false)
     }
 
     /// Whether writes of the table are not logged.
@@ -219,7 +242,12 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 cursor: Cursor::default(),
                 place: Place::default(),
             },
-            group: Group { lookups: LookupBatch::default(), row_bytes: RowBytes::default() },
+            group: Group {
+                lookups: LookupBatch::default(),
+                first_requests: Vec::new(),
+                lookup_of: Vec::new(),
+                row_bytes: RowBytes::default(),
+            },
             changes: Changes::new(),
             leaf_hooks: S::LeafHooks::default(),
             key: Vec::new(),

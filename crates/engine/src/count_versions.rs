@@ -2,12 +2,12 @@
 //! need is collected.
 
 use crate::base::Base;
-use crate::contract::{Scheme, Tables as _};
+use crate::contract::Scheme;
 use crate::database::Database;
 use crate::record_word;
 use crate::tables::catalog::View;
 use crate::tables::dropped::unpin_catalog_version;
-use chiliad_api::{Error, Result};
+use chiliad_api::{Error, Result, TableId};
 use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::{LeafRun, LocalHeap, RecordRef};
 
@@ -44,19 +44,19 @@ impl<M: Machine> Base<'_, M> {
             while more {
                 more = false;
                 view.show(self.catalog, heap.slot());
-                view.with_index(*number, &mut |index, _| {
+                if let Ok(table) = view.get(TableId(*number)) {
                     heap.pin();
                     let expired = self.expired_below();
-                    more = walk.next(&heap, index, &mut run);
+                    more = walk.next(&heap, &table.index, &mut run);
                     for (_, record) in run.iter() {
-                        let older = old_versions(record, expired).count();
+                        let older = old_versions(table.of_row(record), expired).count();
                         if counts.len() <= older {
                             counts.resize(older + 1, 0);
                         }
                         counts[older] += 1;
                     }
                     heap.unpin();
-                });
+                }
                 unpin_catalog_version(heap.slot());
             }
         }

@@ -50,6 +50,7 @@ mod options;
 mod read_ops;
 mod record_slots;
 mod record_word;
+mod rows;
 mod scan_ops;
 mod scheme;
 mod shared;
@@ -65,13 +66,13 @@ mod write_ops;
 pub use chiliad_api::key;
 pub use chiliad_api::{
     Alone, BadNumber, Cancel, Change, Checkpointed, Column, ColumnPart, ColumnType, Committed,
-    Contents, Copied, Crew, Difference, DuplicateKey, Entry, Error, Footprint, Get, Hold, Host,
-    HotRecord, IndexKind, IndexParts, Info, Integer, Intent, Isolation, KeyPart, Layout,
-    LayoutDiffers, LayoutPart, LogContents, LogTask, MigrationFailed, NativeSession, NativeStore,
-    Nested, NoColumnType, NotUnique, Number, OpenedNatively, OpenedOn, OpenedStore, Outer, Part,
-    PartType, Phase, Range, Reason, Recorder, Recovered, Result, RewrittenRow, Row, Running,
-    Scanned, SecondarySpec, Session, Sleeper, Source, Stamp, Stats, Store, TableChange, TableId,
-    TableLayout, TableMemory, TableSpec, Transaction, WriteKind, Writes,
+    Contents, Copied, Crew, Difference, DuplicateKey, Entry, Error, Footprint, Get, GroupSpec,
+    Hold, Host, HotRecord, IndexKind, IndexParts, Info, Integer, Intent, Isolation, KeyPart,
+    Layout, LayoutDiffers, LayoutPart, LogContents, LogTask, MigrationFailed, NativeSession,
+    NativeStore, Nested, NoColumnType, NotUnique, Number, OpenedNatively, OpenedOn, OpenedStore,
+    Outer, Part, PartType, Phase, Range, Reason, Recorder, Recovered, Result, RewrittenRow, Row,
+    Running, Scanned, SecondarySpec, Session, Sleeper, Source, Stamp, Stats, Store, TableChange,
+    TableId, TableLayout, TableMemory, TableSpec, Transaction, WriteKind, Writes,
 };
 pub use chiliad_log::{CheckpointInfo, LogError, LogOptions, MANIFEST_NAME, Stepped};
 pub use chiliad_storage::{KEY_BYTES_MAX, Supply, Usage, VALUE_BYTES_MAX, WORKERS_MAX};

@@ -65,7 +65,8 @@ impl<M: Machine> Base<'_, M> {
                 heap.pin();
                 more = index.measure_some(heap, measuring, &mut run, &mut index_memory);
                 let expired = self.expired_below();
-                run.records.iter().for_each(|&(_, record)| weigh(record, expired, &mut footprint));
+                let records = run.records.iter().flat_map(|&(_, first)| first.row());
+                records.for_each(|record| weigh(record, expired, &mut footprint));
                 heap.unpin();
             });
             unpin_catalog_version(heap.slot());

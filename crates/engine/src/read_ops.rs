@@ -58,7 +58,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
     }
 
-    /// Looks the key up in the index. Pinned.
+    /// Looks the key up in the index, which leads to the first record of the row. Pinned.
     #[inline]
     pub(crate) fn look_up(&mut self, table: &Table<M>, key: &[u8]) -> Found<M> {
         debug_assert!(self.heap.is_pinned(), "nodes stay");
@@ -81,7 +81,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     }
 
     #[inline]
-    fn use_found(
+    pub(crate) fn use_found(
         &mut self,
         table: &Table<M>,
         sealed: bool,
@@ -92,6 +92,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let Get { table: id, key, for_update } = get;
         self.table = id;
         match found {
+            Found::Record(first) if table.is_group() => self.use_part(table, sealed, get, first),
             Found::Record(record) => {
                 // Declared before it is read: a transaction that reads first may never get to write.
                 let declares =
@@ -121,7 +122,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             return Ok(Looked::Redo);
         }
         if !sealed {
-            if self.watches_gaps() && !self.gaps.begin_key(id, key, seen) {
+            // Gaps are those of the table, whichever part was asked for.
+            self.table = table.table_of_group(id);
+            if self.watches_gaps() && !self.gaps.begin_key(self.table, key, seen) {
                 return Ok(Looked::Redo);
             }
             let step = self.observe_leaf(seen);
@@ -272,6 +275,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         debug_assert!(self.heap.is_pinned(), "a group is one pin");
         debug_assert!(requests.len() <= GROUP && requests.len() == rows.len(), "one group");
         let sealed = self.timed(Part::Index, |core| core.descend(view, requests))?;
+        if self.group.first_requests.len() < requests.len() {
+            self.expect_parts(view, requests);
+        }
         let waits = self.attempt.waits;
         for (at, request) in requests.iter().enumerate() {
             let table = view.get(request.table)?;
@@ -279,7 +285,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let looked = match self.attempt.waits == waits {
                 true => {
                     let sealed = sealed >> at & 1 != 0;
-                    self.use_found(table, sealed, *request, self.group.lookups.found(at))?
+                    let lookup = usize::from(self.group.lookup_of[at]);
+                    self.use_found(table, sealed, *request, self.group.lookups.found(lookup))?
                 }
                 false => Looked::Redo,
             };
@@ -293,13 +300,14 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     }
 
     /// Descends the group a step at a time, so that each step's miss is in flight while the others
-    /// take theirs; the last steps ask for the records. Returns a bit for each request, set where
-    /// the table is read without its scheme.
+    /// take theirs; the last steps ask for the records. Parts of one row that follow each other, under the same slice, are
+    /// one look-up. Returns a bit for each request, set where the table is read without its scheme.
     #[inline]
     fn descend(&mut self, view: &View<M>, requests: &[Get<'_>]) -> Result<u64> {
         debug_assert!(requests.len() <= GROUP, "a bit for each");
-        self.group.lookups.clear();
+        self.group.clear();
         let mut sealed = 0u64;
+        let mut last: Option<(&Table<M>, &[u8])> = None;
         for (at, request) in requests.iter().enumerate() {
             check_key(request.key)?;
             let table = if request.for_update {
@@ -309,19 +317,48 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 view.readable(request.table, self.attempt.in_past)?
             };
             sealed |= u64::from(self.goes_by(table)) << at;
-            self.group.lookups.begin(&table.index, request.key);
+            let is_same_row = last.is_some_and(|(other, key)| {
+                core::ptr::eq(key, request.key) && core::ptr::eq(&other.index, &table.index)
+            });
+            if !is_same_row {
+                self.group.first_requests.push(at as u8);
+                self.group.lookups.begin(&table.index, request.key);
+                last = Some((table, request.key));
+            }
+            self.group.lookup_of.push(self.group.first_requests.len() as u8 - 1);
         }
-        let begun = |at: usize| {
-            let request = &requests[at];
-            let table = view.get(request.table).expect("its look-up has begun");
+        let Self { group: Group { lookups, row_bytes, first_requests, .. }, scheme, heap, .. } =
+            self;
+        let request_of = |lookup: usize| {
+            let request = &requests[usize::from(first_requests[lookup])];
+            (view.get(request.table).expect("its look-up has begun"), request)
+        };
+        let begun = |lookup| {
+            let (table, request) = request_of(lookup);
             (&table.index, request.key)
         };
-        let Self { group: Group { lookups, row_bytes }, scheme, heap, .. } = self;
-        lookups.finish(heap, begun, |at, record| {
-            record.prefetch(row_bytes.of(requests[at].table));
-            S::LockTable::prefetch(scheme, requests[at].table, record);
+        lookups.finish(heap, begun, |lookup, record| {
+            let (table, request) = request_of(lookup);
+            let of_first = table.table_of_group(request.table);
+            record.prefetch(row_bytes.of(of_first));
+            S::LockTable::prefetch(scheme, of_first, record);
         });
         Ok(sealed)
+    }
+
+    /// Asks for the records of parts of rows that were found.
+    fn expect_parts(&self, view: &View<M>, requests: &[Get<'_>]) {
+        let Group { lookups, row_bytes, lookup_of, .. } = &self.group;
+        for (request, lookup) in requests.iter().zip(lookup_of) {
+            let Ok(table) = view.get(request.table) else { continue };
+            if table.is_group()
+                && let Found::Record(first) = lookups.found(usize::from(*lookup))
+            {
+                let record = table.of_row(first);
+                record.prefetch(row_bytes.of(request.table));
+                S::LockTable::prefetch(&self.scheme, request.table, record);
+            }
+        }
     }
 }
 

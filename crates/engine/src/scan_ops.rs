@@ -196,13 +196,18 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 break;
             }
             let key_start = self.arena.used() as u32;
-            match self.look_at(id, sealed, key, record)? {
+            let looked = match table.is_group() {
+                true => self.use_part(table, sealed, Get::read(id, key), record)?,
+                false => self.look_at(id, sealed, key, record)?,
+            };
+            match looked {
                 Looked::Row(row) => {
                     *left -= 1;
-                    self.met_row(row, record);
+                    self.met_row(row, table.of_row(record));
                 }
                 Looked::Absent => {
                     let key = Piece { start: key_start, length: key.len() as u32 };
+                    let record = table.of_row(record);
                     self.verification.meet_absent(key, record, &self.writes, &self.arena);
                 }
                 // What was read of the leaf may be of another pin, or the record has left it.
@@ -212,8 +217,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             used += 1;
         }
         if let Some(seen) = run.seen.filter(|_| !sealed) {
+            self.table = table.table_of_group(id);
             if self.watches_gaps() {
-                self.note_piece(id, run, used, *left == 0);
+                self.note_piece(self.table, run, used, *left == 0);
             }
             let step = self.observe_leaf(seen);
             return Ok(self.resolve(step)?.is_some());

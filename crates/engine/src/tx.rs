@@ -145,7 +145,7 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
         outer: &[Outer],
         table: TableId,
         key: &[u8],
-        value: &[u8],
+        parts: &[&[u8]],
     ) -> Result<()> {
         debug_assert!(
             matches!(self.core.attempt.state, State::Idle),
@@ -153,7 +153,7 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
         );
         let recorder = self.core.verification.take_recorder();
         self.core.attempt.sequence = self.core.attempt.sequence.wrapping_sub(1);
-        let loaded = self.load_once(outer, table, key, value);
+        let loaded = self.load_once(outer, table, key, parts);
         self.core.verification.report_to(recorder);
         loaded
     }
@@ -284,6 +284,16 @@ impl<M: Machine, S: Scheme<M>> Transaction for Worker<M, S> {
         let Worker { view, core } = self;
         core.ready(true)?;
         core.insert(view, table, key, value)
+    }
+
+    fn insert_parts(&mut self, table: TableId, key: &[u8], parts: &[&[u8]]) -> Result<()> {
+        let Worker { view, core } = self;
+        core.ready(true)?;
+        core.insert_parts(view, table, key, parts)
+    }
+
+    fn groups(&self, table: TableId) -> Result<usize> {
+        Ok(self.view.get(table)?.parts() - 1)
     }
 
     fn update(&mut self, row: Row, value: &[u8]) -> Result<()> {

@@ -56,7 +56,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         outer: &[Outer],
         table: TableId,
         key: &[u8],
-        value: &[u8],
+        parts: &[&[u8]],
     ) -> Result<()> {
         use chiliad_api::Transaction;
         let mut tx = self.begin(&Intent { loads: true, outer, ..Intent::update() })?;
@@ -67,7 +67,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         if gate.as_ref().is_some_and(|gate| !gate.enter()) {
             return Err(Error::ReadOnlyTable(tx.session().view.get(table)?.name().to_owned()));
         }
-        let loaded = match tx.insert(table, key, value) {
+        let loaded = match tx.insert_parts(table, key, parts) {
             Ok(()) => tx.commit().map(|_| ()),
             Err(error) => {
                 tx.rollback();

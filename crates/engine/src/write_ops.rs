@@ -6,6 +6,7 @@ use crate::arena::Piece;
 use crate::contract::{Abort, Context, LockTable, Scheme};
 use crate::core::{Core, State, context};
 use crate::read_ops::check_key;
+use crate::rows;
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
 use chiliad_api::{Error, Get, Part, Result, Row, TableId};
@@ -14,19 +15,36 @@ use chiliad_storage::{Found, Inserted, Kind as SlotKind, LocalHeap, RecordRef, V
 
 impl<M: Machine, S: Scheme<M>> Core<M, S> {
     pub fn insert(&mut self, view: &View<M>, id: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+        let table = view.writable(id, self.attempt.loads)?;
+        if table.parts_of_row() > 1 {
+            self.check_parts(table, 1)?;
+        }
+        self.insert_row(view, id, key, &[value])
+    }
+
+    /// Inserts a row, all whose parts these are.
+    #[inline]
+    pub(crate) fn insert_row(
+        &mut self,
+        view: &View<M>,
+        id: TableId,
+        key: &[u8],
+        parts: &[&[u8]],
+    ) -> Result<()> {
         debug_assert!(matches!(self.attempt.state, State::Active), "a transaction is in hand");
         let table = view.writable(id, self.attempt.loads)?;
         check_key(key)?;
-        check_value(value)?;
+        parts.iter().try_for_each(|value| check_value(value))?;
         if table.secondary().is_empty() {
-            return self.insert_one(id, table, key, value);
+            return self.insert_one(id, table, key, parts);
         }
+        let value = parts[0];
         self.align_indexes(view)?;
         if self.get(table, Get::read(id, key))?.is_some() {
             return Err(Error::duplicate_key(table.name(), key));
         }
         self.check_unique(view, table, key, None, value)?;
-        self.insert_one(id, table, key, value)?;
+        self.insert_one(id, table, key, parts)?;
         self.remember_entries(id, key, value);
         self.insert_entries(view, table, key, value)
     }
@@ -49,10 +67,10 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         id: TableId,
         table: &Table<M>,
         key: &[u8],
-        value: &[u8],
+        parts: &[&[u8]],
     ) -> Result<()> {
         self.heap.pin();
-        let inserted = self.insert_pinned(id, table, key, value);
+        let inserted = self.insert_pinned(id, table, key, parts);
         self.heap.unpin();
         inserted
     }
@@ -62,26 +80,27 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         id: TableId,
         table: &Table<M>,
         key: &[u8],
-        value: &[u8],
+        parts: &[&[u8]],
     ) -> Result<()> {
         debug_assert!(self.heap.is_pinned(), "what is found stays");
-        self.table = id;
+        let value = parts[0];
         loop {
+            self.table = id;
             let part = self.clockwork.switch(Part::Index);
             if !self.lock_gap(table, key)? {
                 continue;
             }
-            let placed = self.place(id, table, key, value);
+            let placed = self.place(id, table, key, parts);
             self.clockwork.switch(part);
-            match placed? {
-                Placed::Fresh => return Ok(()),
+            let record = match placed? {
+                Placed::Fresh(record) => record,
                 Placed::Found(record) => match self.claim(id, key, record)? {
                     Claim::Present => return Err(Error::duplicate_key(table.name(), key)),
                     Claim::Own(write) => {
                         let value = self.arena.push(value);
                         let own = &mut self.writes.entries[write as usize];
                         (own.kind, own.value) = (Kind::Put, value);
-                        return Ok(());
+                        record
                     }
                     Claim::Absent => {
                         if S::NEEDS.declares_writes && !self.declare_write(record)? {
@@ -89,11 +108,15 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                         }
                         let write = self.new_write(id, key, value, record, false);
                         self.writes.push(write);
-                        return Ok(());
+                        record
                     }
-                    Claim::Redo => {}
+                    Claim::Redo => continue,
                 },
-            }
+            };
+            return match &parts[1..] {
+                [] => Ok(()),
+                others => self.write_mates(id, key, record, others),
+            };
         }
     }
 
@@ -116,29 +139,39 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         id: TableId,
         table: &Table<M>,
         key: &[u8],
-        value: &[u8],
+        parts: &[&[u8]],
     ) -> Result<Placed<M>> {
         debug_assert!(self.heap.is_pinned(), "nodes stay");
-        debug_assert!(value.len() <= VALUE_BYTES_MAX, "values are checked");
-        let bytes = self.verification.stored_bytes(value.len());
-        let Ok(record) = self.heap.alloc_record(SlotKind::Record, bytes) else {
+        debug_assert!(parts.iter().all(|it| it.len() <= VALUE_BYTES_MAX), "values are checked");
+        let Self { heap, verification, .. } = self;
+        let mut bytes = parts.iter().map(|value| verification.stored_bytes(value.len()));
+        let allocated = match parts {
+            [value] => heap.alloc_record(SlotKind::Record, verification.stored_bytes(value.len())),
+            _ => rows::alloc(heap, bytes.by_ref()),
+        };
+        let Ok(record) = allocated else {
             return Err(self.mark_aborted(Abort::out_of_memory()));
         };
         self.scheme.begin_insert(&mut context!(self), record);
         self.verification.placing(record);
+        for mate in record.row().skip(1) {
+            S::begin_part(mate);
+            self.verification.placed(mate, table, key);
+        }
         self.changes.clear();
         let Self { heap, leaf_hooks, changes, .. } = self;
         let inserted = table.index.insert(heap, key, record, leaf_hooks, changes);
         let done = match inserted {
-            Ok(Inserted::Yes) => Ok(Placed::Fresh),
+            Ok(Inserted::Yes) => Ok(Placed::Fresh(record)),
             Ok(Inserted::Exists(found)) => Ok(Placed::Found(found)),
             Err(_) => Err(self.mark_aborted(Abort::out_of_memory())),
         };
-        let placed = matches!(done, Ok(Placed::Fresh)).then_some(record);
+        let placed = matches!(done, Ok(Placed::Fresh(_))).then_some(record);
         if placed.is_none() {
             self.scheme.cancel_insert(&mut context!(self), record);
+            record.row().skip(1).for_each(S::cancel_part);
             // SAFETY: it was allocated above and the index has not taken it, so no other thread has seen it.
-            unsafe { self.heap.free_record(SlotKind::Record, record) };
+            unsafe { rows::free(&mut self.heap, record) };
         } else {
             self.verification.placed(record, table, key);
         }
@@ -151,7 +184,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.changes = changes;
         if placed.is_some() {
             // Whatever the scheme has said: what is in the index is in the write set.
-            let write = self.new_write(id, key, value, record, true);
+            let write = self.new_write(id, key, parts[0], record, true);
             self.writes.push(write);
         }
         let last = self.writes.entries.last();
@@ -163,7 +196,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         done
     }
 
-    fn new_write(
+    pub(crate) fn new_write(
         &mut self,
         id: TableId,
         key: &[u8],
@@ -198,7 +231,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     /// The write of a row's record: the one there is, or a new one that keeps the value.
     #[inline]
-    fn write_of(&mut self, row: Row, keep_before: bool) -> Result<u32> {
+    pub(crate) fn write_of(&mut self, row: Row, keep_before: bool) -> Result<u32> {
         let place = self.handles.place(row)?;
         let access = &self.handles.accesses[place];
         if access.write != NONE {
@@ -306,7 +339,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let table = view.writable(id, self.attempt.loads)?;
         check_key(key)?;
         check_value(value)?;
-        if !table.secondary().is_empty() {
+        if !table.secondary().is_empty() || table.parts_of_row() > 1 {
             return match self.get(table, Get::read(id, key))? {
                 Some(row) => self.update(view, row, value),
                 None => self.insert(view, id, key, value),
@@ -333,11 +366,11 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let placed = match found {
                 Found::Record(record) => Ok(Placed::Found(record)),
                 Found::Absent(_) if !self.lock_gap(table, key)? => continue,
-                Found::Absent(_) => self.place(id, table, key, value),
+                Found::Absent(_) => self.place(id, table, key, &[value]),
             };
             self.clockwork.switch(part);
             let record = match placed? {
-                Placed::Fresh => return Ok(()),
+                Placed::Fresh(_) => return Ok(()),
                 Placed::Found(record) => record,
             };
             if let Some(write) = self.writes.find(record) {
@@ -357,6 +390,12 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     pub fn remove_row(&mut self, view: &View<M>, row: Row) -> Result<()> {
         debug_assert!(matches!(self.attempt.state, State::Active), "a transaction is in hand");
         let table = view.writable(self.handles.access(row)?.table, self.attempt.loads)?;
+        if table.is_group() {
+            return Err(Error::PartOfRow(table.name().to_owned()));
+        }
+        if table.parts() > 1 {
+            self.remove_mates(view, row)?;
+        }
         let indexed = !table.secondary().is_empty();
         if indexed {
             // Its entries must be those of the value that they are removed for.
@@ -376,7 +415,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 }
 
 enum Placed<M: Machine> {
-    Fresh,
+    Fresh(RecordRef<M>),
     Found(RecordRef<M>),
 }
 

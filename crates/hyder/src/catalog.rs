@@ -13,6 +13,8 @@ pub struct Table {
     pub indexes: Vec<Secondary>,
     /// It holds the entries of an index.
     is_index: bool,
+    /// It is a group of columns of another table, and holds their parts of its rows.
+    pub is_group: bool,
 }
 
 /// All tables, as of some state.
@@ -51,15 +53,17 @@ impl Catalog {
     /// # Errors
     /// [`Error::UnknownTable`].
     pub fn find(&self, name: &str) -> Result<TableId> {
-        let found = self.declared().find(|(_, table)| table.spec.name == name);
+        let numbered = (0..).map(TableId).zip(&self.tables);
+        let mut tables = numbered.filter_map(|(id, table)| Some((id, table.as_ref()?)));
+        let found = tables.find(|(_, table)| !table.is_index && table.spec.name == name);
         found.map(|(id, _)| id).ok_or_else(|| Error::UnknownTable(name.into()))
     }
 
-    /// The tables that were created, without those of their indexes.
+    /// The tables that were created, without their groups and those of their indexes.
     pub fn declared(&self) -> impl Iterator<Item = (TableId, &Arc<Table>)> {
         let numbered = (0..).map(TableId).zip(&self.tables);
         let tables = numbered.filter_map(|(id, table)| Some((id, table.as_ref()?)));
-        tables.filter(|(_, table)| !table.is_index)
+        tables.filter(|(_, table)| !table.is_index && !table.is_group)
     }
 
     /// Makes a change, and returns the number of the table that it is about.
@@ -99,10 +103,13 @@ impl Catalog {
             let what = format!("table {}: a new table has columns, or holds bytes", spec.name);
             return Err(Error::InvalidOption(what));
         }
-        if self.find(&spec.name).is_ok() {
-            return Err(Error::TableExists(spec.name));
+        let groups = spec.group_tables().map(|group| group.name);
+        for name in core::iter::once(spec.name.clone()).chain(groups) {
+            if self.find(&name).is_ok() {
+                return Err(Error::TableExists(name));
+            }
         }
-        let numbers = 1 + spec.secondary.len() as u64;
+        let numbers = spec.numbers() as u64;
         if u64::from(self.numbers()) + numbers > u64::from(TABLE_NUMBERS_MAX) {
             let what = format!("table {}: all {TABLE_NUMBERS_MAX} numbers are used", spec.name);
             return Err(Error::InvalidOption(what));
@@ -113,14 +120,20 @@ impl Catalog {
     }
 
     fn drop_table(&mut self, name: &str) -> Result<TableId> {
-        let id = self.find(name)?;
-        let indexes = self.get(id)?.indexes.len();
-        self.tables[id.0 as usize..=id.0 as usize + indexes].fill(None);
+        let id = self.find_whole(name)?;
+        let numbers = self.get(id)?.spec.numbers();
+        self.tables[id.0 as usize..id.0 as usize + numbers].fill(None);
         Ok(id)
     }
 
-    fn seal(&mut self, name: &str) -> Result<TableId> {
+    /// A table by name, but no group of one.
+    fn find_whole(&self, name: &str) -> Result<TableId> {
         let id = self.find(name)?;
+        if self.get(id)?.is_group { Err(Error::UnknownTable(name.into())) } else { Ok(id) }
+    }
+
+    fn seal(&mut self, name: &str) -> Result<TableId> {
+        let id = self.find_whole(name)?;
         self.redeclare(id, |spec| match spec.writes {
             Writes::Transactions => {
                 let what = format!("table {}: not declared read-only", spec.name);
@@ -130,7 +143,14 @@ impl Catalog {
                 spec.writes = Writes::Nobody;
                 Ok(())
             }
-        })
+        })?;
+        for group in 0..self.get(id)?.spec.groups.len() {
+            self.redeclare(id.group(group), |spec| {
+                spec.writes = Writes::Nobody;
+                Ok(())
+            })?;
+        }
+        Ok(id)
     }
 
     fn redeclare(
@@ -142,8 +162,9 @@ impl Catalog {
         let mut spec = table.spec.clone();
         change(&mut spec)?;
         let indexes = spec.indexes(id);
-        let is_index = table.is_index;
-        self.tables[id.0 as usize] = Some(Arc::new(Table { spec, indexes, is_index }));
+        let (is_index, is_group) = (table.is_index, table.is_group);
+        let table = Table { spec, indexes, is_index, is_group };
+        self.tables[id.0 as usize] = Some(Arc::new(table));
         Ok(id)
     }
 }
@@ -199,16 +220,19 @@ impl Change {
     }
 }
 
-/// The table of number `id`, and after it those of its indexes.
+/// The table of number `id`, and after it its groups, and those of its indexes.
 fn tables_of(id: TableId, spec: TableSpec) -> Vec<Table> {
     let indexes = spec.indexes(id);
     let of_indexes: Vec<_> = spec
         .secondary
         .iter()
         .map(|index| TableSpec::ordered(&format!("{}/{}", spec.name, index.name)))
-        .map(|spec| Table { spec, indexes: Vec::new(), is_index: true })
+        .map(|spec| Table { spec, indexes: Vec::new(), is_index: true, is_group: false })
         .collect();
-    let mut tables = vec![Table { spec, indexes, is_index: false }];
+    let groups: Vec<_> = spec.group_tables().collect();
+    let table = |spec, indexes, is_group| Table { spec, indexes, is_index: false, is_group };
+    let mut tables = vec![table(spec, indexes, false)];
+    tables.extend(groups.into_iter().map(|spec| table(spec, Vec::new(), true)));
     tables.extend(of_indexes);
     tables
 }

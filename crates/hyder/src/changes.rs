@@ -28,11 +28,29 @@ impl<M: Machine> Attempt<M> {
     }
 
     pub fn insert(&mut self, id: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+        self.insert_parts(id, key, &[value])
+    }
+
+    /// Inserts a row, each part into a table of its own.
+    pub fn insert_parts(&mut self, id: TableId, key: &[u8], parts: &[&[u8]]) -> Result<()> {
         self.writable(id)?;
+        let table = self.table(id)?;
+        let accepted = 1 + table.spec.groups.len();
+        if table.is_group {
+            return Err(Error::PartOfRow(table.spec.name.clone()));
+        }
+        if parts.len() != accepted {
+            let (table, given) = (table.spec.name.clone(), parts.len());
+            return Err(Error::WrongParts { table, given, accepted });
+        }
         if self.look(id, key)?.is_some() {
             return Err(Error::duplicate_key(&self.table(id)?.spec.name, key));
         }
-        self.change(id, key, Some(value))
+        self.change(id, key, Some(parts[0]))?;
+        for (group, part) in parts[1..].iter().enumerate() {
+            self.change(id.group(group), key, Some(part))?;
+        }
+        Ok(())
     }
 
     pub fn update(&mut self, row: Row, value: &[u8]) -> Result<()> {
@@ -56,6 +74,11 @@ impl<M: Machine> Attempt<M> {
 
     pub fn put(&mut self, id: TableId, key: &[u8], value: &[u8]) -> Result<()> {
         self.writable(id)?;
+        let table = self.table(id)?;
+        let in_parts = table.is_group || !table.spec.groups.is_empty();
+        if in_parts && self.look(id, key)?.is_none() {
+            return self.insert(id, key, value);
+        }
         self.change(id, key, Some(value))
     }
 
@@ -63,7 +86,13 @@ impl<M: Machine> Attempt<M> {
         let (id, key) = self.place_of(row)?;
         let key = key.to_vec();
         self.writable(id)?;
-        self.change(id, &key, None)
+        let table = self.table(id)?;
+        if table.is_group {
+            return Err(Error::PartOfRow(table.spec.name.clone()));
+        }
+        let groups = table.spec.groups.len();
+        self.change(id, &key, None)?;
+        (0..groups).try_for_each(|group| self.change(id.group(group), &key, None))
     }
 
     /// The write of a key: the one there is, or one that leaves it as it is.

@@ -257,7 +257,7 @@ impl<M: Machine> Session<M> for HyderSession<M> {
         _outer: &[Outer],
         table: TableId,
         key: &[u8],
-        value: &[u8],
+        parts: &[&[u8]],
     ) -> Result<()> {
         match self.phase {
             Phase::Running => return Err(Error::TransactionOver),
@@ -271,8 +271,8 @@ impl<M: Machine> Session<M> for HyderSession<M> {
                 self.loading = 0;
             }
         }
-        self.loading += key.len() + value.len();
-        self.attempt.insert(table, key, value)
+        self.loading += key.len() + parts.iter().map(|part| part.len()).sum::<usize>();
+        self.attempt.insert_parts(table, key, parts)
     }
 
     fn end_load(&mut self) -> Result<()> {
@@ -338,6 +338,14 @@ impl<M: Machine> Transaction for HyderSession<M> {
 
     fn insert(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
         self.attempt()?.insert(table, key, value)
+    }
+
+    fn insert_parts(&mut self, table: TableId, key: &[u8], parts: &[&[u8]]) -> Result<()> {
+        self.attempt()?.insert_parts(table, key, parts)
+    }
+
+    fn groups(&self, table: TableId) -> Result<usize> {
+        Ok(self.server.catalog().get(table)?.spec.groups.len())
     }
 
     fn update(&mut self, row: Row, value: &[u8]) -> Result<()> {

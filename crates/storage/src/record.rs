@@ -14,6 +14,8 @@
 //! - Slots are type-stable: a freed slot keeps these two words. A scheme whose transactions look at a
 //!   record again that they kept a [`RecordRef`] of beyond their pin sees to it that `word` only grows,
 //!   and learns there whether the record is still what it was.
+//! - A record may lead to a *mate*, a record with another part of its row (`mates.rs`): its class says so, and the
+//!   pointer stands behind all else.
 //! - The size class never changes. A value that outgrows it lives in a block of its own at the head
 //!   of the link, and `overflow` says so; a record therefore never moves and no index entry is ever
 //!   rewritten for growth. (Tu, 2013, 5, installs a new record instead.)
@@ -21,6 +23,7 @@
 //! - Addresses have 48 bits, as those of user space have wherever nobody asks for more.
 
 use crate::classes::{CLASSES, HEAD_BYTES, SCHEME_WORDS_MAX, class_bytes};
+use crate::mates;
 use crate::sparse::{SparseSlot, copy_words};
 use chiliad_machine::{Cost, Link, Machine, Ordering, Tagged, Word, copy_in, copy_out, words_for};
 use core::ptr::NonNull;
@@ -36,6 +39,9 @@ const SLACK_FAR: usize = 0xff;
 const OVERFLOW: usize = 1 << 56;
 const CLASS_SHIFT: u32 = 57;
 const CLASS_MASK: usize = !0 << CLASS_SHIFT;
+/// As many as the note's bits can name.
+const FORMS: usize = 1 << (usize::BITS - CLASS_SHIFT);
+const _: () = assert!(mates::FORMS_END <= FORMS, "each form has a number");
 
 /// A record in place. Only its first two words are described by the type; the payload follows.
 #[repr(C)]
@@ -151,10 +157,30 @@ impl<M: Machine> RecordRef<M> {
         }
     }
 
+    /// What the record's note says of its slot: a size class, or that of one with a mate.
+    #[inline]
+    fn form(self) -> u8 {
+        (self.link(Ordering::Relaxed).addr() >> CLASS_SHIFT) as u8
+    }
+
     /// The size class, for the heap.
     #[inline]
     pub(crate) fn class(self) -> u8 {
-        (self.link(Ordering::Relaxed).addr() >> CLASS_SHIFT) as u8
+        mates::class_of(self.form())
+    }
+
+    /// Whether the record may lead to a mate.
+    #[inline]
+    pub(crate) fn has_place_for_mate(self) -> bool {
+        mates::has_mate(self.form())
+    }
+
+    /// Where the pointer to the mate stands: behind the bytes that the record has for its value and the scheme.
+    #[inline]
+    pub(crate) fn mate_place(self) -> *mut M::Link<Record<M>> {
+        debug_assert!(self.has_place_for_mate(), "the slot is longer than its capacity");
+        let behind = HEAD_BYTES + self.capacity();
+        self.0.as_ptr().wrapping_byte_add(behind).cast()
     }
 
     /// Payload bytes that the slot has, the scheme's further words among them.
@@ -259,11 +285,12 @@ impl<M: Machine> RecordRef<M> {
         now & CLASS_MASK | SLACK_FAR << SLACK_SHIFT
     }
 
-    /// Makes a slot a record of `class` with an empty value and nothing at its link. The word stays.
-    pub(crate) fn begin_life(self, class: u8, scheme_words: usize) {
-        debug_assert!(usize::from(class) < CLASSES, "a class that there is");
+    /// Makes a slot a record of this form, a size class or that of one with a mate, with an empty value and nothing at its
+    /// link. The word stays.
+    pub(crate) fn begin_life(self, form: u8, scheme_words: usize) {
+        debug_assert!(usize::from(mates::class_of(form)) < CLASSES, "a class that there is");
         debug_assert!(scheme_words <= SCHEME_WORDS_MAX, "words at the end of the slot");
-        self.set_link(None, usize::from(class) << CLASS_SHIFT, Ordering::Relaxed);
+        self.set_link(None, usize::from(form) << CLASS_SHIFT, Ordering::Relaxed);
         self.set_length(0);
         for index in 0..scheme_words {
             self.further(index).store(0, Ordering::Relaxed);
@@ -378,13 +405,18 @@ fn capacity_of(note: usize) -> usize {
     CAPACITY[note >> CLASS_SHIFT] as usize
 }
 
-/// By class; as many as the note's bits can name, which spares a check.
-static CAPACITY: [u32; 1 << (usize::BITS - CLASS_SHIFT)] = {
-    let mut capacity = [0; 1 << (usize::BITS - CLASS_SHIFT)];
-    let mut class = 0;
-    while class < CLASSES {
-        capacity[class] = (class_bytes(class as u8) as u32).saturating_sub(HEAD_BYTES as u32);
-        class += 1;
+/// By form; as many as the note's bits can name, which spares a check.
+static CAPACITY: [u32; FORMS] = {
+    let mut capacity = [0; FORMS];
+    let mut form = 0;
+    while form < FORMS {
+        let class = mates::class_of(form as u8);
+        let behind = if mates::has_mate(form as u8) { mates::LINK_BYTES } else { 0 };
+        if (class as usize) < CLASSES {
+            capacity[form] =
+                (class_bytes(class) as u32).saturating_sub((HEAD_BYTES + behind) as u32);
+        }
+        form += 1;
     }
     capacity
 };

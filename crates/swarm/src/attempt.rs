@@ -220,13 +220,36 @@ impl Attempt {
         key: &[u8],
         value: &[u8],
     ) -> Result<()> {
+        self.insert_parts(view, table, key, &[value])
+    }
+
+    /// Inserts a row, each part into a table of its own.
+    pub(crate) fn insert_parts<T: Lines>(
+        &mut self,
+        view: &mut View<'_, T>,
+        table: TableId,
+        key: &[u8],
+        parts: &[&[u8]],
+    ) -> Result<()> {
         self.operate(view);
         check_key(key)?;
         let of = self.writable(view, table)?;
+        let accepted = 1 + of.spec.groups.len();
+        if of.is_group {
+            return Err(Error::PartOfRow(of.spec.name.clone()));
+        }
+        if parts.len() != accepted {
+            let (table, given) = (of.spec.name.clone(), parts.len());
+            return Err(Error::WrongParts { table, given, accepted });
+        }
         if view.find_place(of, KeySource::Bytes(key)).is_some() {
             return Err(Error::duplicate_key(&of.spec.name, key));
         }
-        self.set_bytes(view, table.0, key, value)
+        self.set_bytes(view, table.0, key, parts[0])?;
+        for (group, part) in parts[1..].iter().enumerate() {
+            self.set_bytes(view, table.group(group).0, key, part)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn put<T: Lines>(
@@ -238,7 +261,11 @@ impl Attempt {
     ) -> Result<()> {
         self.operate(view);
         check_key(key)?;
-        self.writable(view, table)?;
+        let of = self.writable(view, table)?;
+        let in_parts = of.is_group || !of.spec.groups.is_empty();
+        if in_parts && view.find_place(of, KeySource::Bytes(key)).is_none() {
+            return self.insert(view, table, key, value);
+        }
         self.set_bytes(view, table.0, key, value)
     }
 
@@ -256,6 +283,25 @@ impl Attempt {
         self.writable(view, TableId(table))?;
         let value = value.map(|value| self.keep(value));
         self.set(view, table, key, value)
+    }
+
+    /// Removes a row, in all its parts.
+    pub(crate) fn remove<T: Lines>(&mut self, view: &mut View<'_, T>, row: Row) -> Result<()> {
+        let at = self.access(row)?;
+        let Access { table, key, .. } = &self.accesses[at];
+        let (id, key) = (TableId(*table), self.bytes[key.clone()].to_vec());
+        let of = view.table(id);
+        if of.is_group {
+            return Err(Error::PartOfRow(of.spec.name.clone()));
+        }
+        let groups = of.spec.groups.len();
+        self.change(view, row, None)?;
+        for group in (0..groups).map(|at| id.group(at)) {
+            if let Some(row) = self.find(view, group, &key)? {
+                self.change(view, row, None)?;
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn modify<T: Lines>(

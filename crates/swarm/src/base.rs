@@ -1,7 +1,7 @@
 //! The state that a database and its session share.
 
 use crate::table::{Table, Tables};
-use chiliad_api::{Error, Result};
+use chiliad_api::{Error, Result, TableId};
 use chiliad_machine::Machine;
 use chiliad_machine::tasks::LinePool;
 use core::cell::Cell;
@@ -44,5 +44,15 @@ impl<M: Machine> Base<M> {
     pub(crate) fn named(&self, name: &str) -> Result<(u32, &Table<M>)> {
         let found = self.tables.named().find(|(_, table)| table.spec.name == name);
         found.ok_or_else(|| Error::UnknownTable(name.into()))
+    }
+
+    /// The groups of columns of the table of this name, which is none itself.
+    pub(crate) fn groups_of(&self, name: &str) -> Result<impl Iterator<Item = &Table<M>>> {
+        let (number, table) = self.named(name)?;
+        if table.is_group {
+            return Err(Error::UnknownTable(name.into()));
+        }
+        let groups = (0..table.spec.groups.len()).map(move |at| TableId(number).group(at));
+        Ok(groups.filter_map(|id| self.tables.get(id.0)))
     }
 }

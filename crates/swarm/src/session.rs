@@ -112,7 +112,7 @@ impl<M: Machine> Session<M> for SwarmSession<M> {
         _outer: &[Outer],
         table: TableId,
         key: &[u8],
-        value: &[u8],
+        parts: &[&[u8]],
     ) -> Result<()> {
         if self.is_running {
             return Err(Error::TransactionOver);
@@ -121,7 +121,7 @@ impl<M: Machine> Session<M> for SwarmSession<M> {
         self.attempt.loads = true;
         self.is_running = true;
         let loaded = self.statement(|attempt, view| {
-            let inserted = attempt.insert(view, table, key, value);
+            let inserted = attempt.insert_parts(view, table, key, parts);
             if inserted.is_err() {
                 attempt.rollback(view);
             }
@@ -181,6 +181,16 @@ impl<M: Machine> Transaction for SwarmSession<M> {
         self.statement(|attempt, view| attempt.insert(view, table, key, value))
     }
 
+    fn insert_parts(&mut self, table: TableId, key: &[u8], parts: &[&[u8]]) -> Result<()> {
+        self.statement(|attempt, view| attempt.insert_parts(view, table, key, parts))
+    }
+
+    fn groups(&self, table: TableId) -> Result<usize> {
+        let known = self.base.tables.get(table.0);
+        let known = known.ok_or_else(|| Error::UnknownTable(table.0.to_string()))?;
+        Ok(known.spec.groups.len())
+    }
+
     fn update(&mut self, row: Row, value: &[u8]) -> Result<()> {
         self.statement(|attempt, view| attempt.change(view, row, Some(value)))
     }
@@ -198,6 +208,6 @@ impl<M: Machine> Transaction for SwarmSession<M> {
     }
 
     fn remove_row(&mut self, row: Row) -> Result<()> {
-        self.statement(|attempt, view| attempt.change(view, row, None))
+        self.statement(|attempt, view| attempt.remove(view, row))
     }
 }

@@ -99,8 +99,11 @@ impl<M: Machine> Store<M> for Swarm<M> {
     fn create_table(&self, spec: TableSpec) -> Result<TableId> {
         spec.validate()?;
         let base = &*self.0;
-        if base.named(&spec.name).is_ok() {
-            return Err(Error::TableExists(spec.name));
+        let groups: Vec<_> = spec.group_tables().collect();
+        for name in [&spec.name].into_iter().chain(groups.iter().map(|group| &group.name)) {
+            if base.named(name).is_ok() {
+                return Err(Error::TableExists(name.clone()));
+            }
         }
         let number = base.tables.next() as u32;
         let memory = Memory(&base.pool);
@@ -113,6 +116,10 @@ impl<M: Machine> Store<M> for Swarm<M> {
             .map_err(out_of_memory)?;
         let table = Table::new(&memory, spec, secondary).map_err(out_of_memory)?;
         let mut is_added = base.tables.add(table);
+        for group in groups {
+            let table = Table::new(&memory, group, Vec::new()).map_err(out_of_memory)?;
+            is_added &= base.tables.add(Table { is_group: true, ..table });
+        }
         for index in indexes {
             index.state.set(State::Index);
             is_added &= base.tables.add(index);
@@ -137,12 +144,13 @@ impl<M: Machine> Store<M> for Swarm<M> {
         if table.spec.writes == Writes::Transactions {
             return Err(Error::InvalidOption(format!("table {name} is not declared read-only")));
         }
+        self.0.groups_of(name)?.for_each(|group| group.state.set(State::Sealed));
         table.state.set(State::Sealed);
         Ok(())
     }
 
     fn tables(&self) -> Vec<(TableId, TableSpec)> {
-        let named = self.0.tables.named();
+        let named = self.0.tables.named().filter(|(_, table)| table.is_whole());
         named.map(|(number, table)| (TableId(number), table.spec.clone())).collect()
     }
 
@@ -154,7 +162,7 @@ impl<M: Machine> Store<M> for Swarm<M> {
     fn drop_table(&self, name: &str) -> Result<()> {
         let (_, table) = self.0.named(name)?;
         let indexes = table.secondary.iter().filter_map(|index| self.0.tables.get(index.table.0));
-        for table in indexes.chain([table]) {
+        for table in self.0.groups_of(name)?.chain(indexes).chain([table]) {
             table.state.set(State::Dropped);
         }
         Ok(())

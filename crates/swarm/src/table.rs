@@ -30,6 +30,8 @@ pub(crate) struct Table<M: Machine> {
     /// Its secondary indexes, each in a table of its own.
     pub(crate) secondary: Vec<Secondary>,
     pub(crate) state: Cell<State>,
+    /// It is a group of columns of another table, and holds their parts of its rows.
+    pub(crate) is_group: bool,
 }
 
 /// What may be done with a table.
@@ -67,7 +69,12 @@ impl<M: Machine> Table<M> {
             Writes::Loads => State::Loading,
             Writes::Nobody => State::Sealed,
         };
-        Ok(Self { spec, index, secondary, state: Cell::new(state) })
+        Ok(Self { spec, index, secondary, state: Cell::new(state), is_group: false })
+    }
+
+    /// Whether it was created, and is neither an index nor a group of another table.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.is_named() && !self.is_group
     }
 
     /// Whether it is there under its name.
@@ -107,7 +114,7 @@ impl<M: Machine> Tables<M> {
         (table.state.get() != State::Dropped).then_some(table)
     }
 
-    /// Tables that users have created and not dropped.
+    /// Tables that users have created and not dropped, and their groups.
     pub(crate) fn named(&self) -> impl Iterator<Item = (u32, &Table<M>)> {
         let all = self.places.iter().map_while(OnceCell::get).zip(0..);
         all.filter(|(table, _)| table.is_named()).map(|(table, number)| (number, table))

@@ -69,6 +69,14 @@ impl<T: Lines> Transaction for Statements<'_, '_, T> {
         self.attempt.insert(self.view, table, key, value)
     }
 
+    fn insert_parts(&mut self, table: TableId, key: &[u8], parts: &[&[u8]]) -> Result<()> {
+        self.attempt.insert_parts(self.view, table, key, parts)
+    }
+
+    fn groups(&self, table: TableId) -> Result<usize> {
+        Ok(self.view.table(table).spec.groups.len())
+    }
+
     fn update(&mut self, row: Row, value: &[u8]) -> Result<()> {
         self.attempt.change(self.view, row, Some(value))
     }
@@ -82,6 +90,6 @@ impl<T: Lines> Transaction for Statements<'_, '_, T> {
     }
 
     fn remove_row(&mut self, row: Row) -> Result<()> {
-        self.attempt.change(self.view, row, None)
+        self.attempt.remove(self.view, row)
     }
 }

@@ -103,7 +103,7 @@ impl<'v, T: Lines> View<'v, T> {
         self.memory.trap(why)
     }
 
-    fn table(&self, table: TableId) -> &'v Table<T::Machine> {
+    pub(crate) fn table(&self, table: TableId) -> &'v Table<T::Machine> {
         match self.tables.get(table.0) {
             Some(table) => table,
             None => self.memory.trap("a table that does not exist"),

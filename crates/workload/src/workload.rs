@@ -186,7 +186,8 @@ pub trait Workload: Send + Sync + 'static {
     }
 }
 
-/// Inserts an initial row: table, key, value.
+/// Inserts an initial row: table, key, value. Of a row in several parts the table's own comes first, and then those of its
+/// groups in their order, each under the number of its group ([`crate::WholeRows`]).
 pub type InsertRow<'a> = dyn FnMut(TableId, &[u8], &[u8]) -> Result<()> + 'a;
 
 /// Runs a body in a fresh read-only transaction. The body may be run again from its start when the

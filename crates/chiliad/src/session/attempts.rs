@@ -85,7 +85,7 @@ impl Attempts for Load<'_> {
 
     fn attempt(&mut self, _: u32) -> Attempt<Result<()>, ()> {
         let (key, value) = self.row;
-        match self.session.engine.try_load(self.outer, self.table, key, value) {
+        match self.session.engine.try_load(self.outer, self.table, key, &[value]) {
             Ok(()) => {
                 nest::has_written(self.rules.database);
                 Attempt::Over(Ok(()))

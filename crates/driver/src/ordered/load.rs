@@ -7,7 +7,7 @@ use chiliad_api::{Store, TableId, TableSpec};
 use chiliad_machine::Machine;
 use chiliad_simulator::{Config, Run, Sim};
 use chiliad_swarm::Swarm;
-use chiliad_workload::{AnyWorkload, WorkloadOptions};
+use chiliad_workload::{AnyWorkload, WholeRows, WorkloadOptions};
 use std::time::Instant;
 
 /// Rows loaded between two steps of the epoch, where nobody else turns it.
@@ -67,14 +67,15 @@ pub fn fill<M: Machine>(
     let loading = || Failure::doing("loading");
     let mut session = store.session().map_err(loading())?;
     let mut rows = 0_u64;
+    let mut whole = WholeRows::new(&workload.tables(), &tables, |table, key, parts| {
+        rows += 1;
+        if rows.is_multiple_of(EPOCH_ROWS) {
+            store.tick();
+        }
+        session.load_parts(table, key, parts)
+    });
     for part in 0..workload.load_parts() {
-        let insert = &mut |table, key: &[u8], value: &[u8]| {
-            rows += 1;
-            if rows.is_multiple_of(EPOCH_ROWS) {
-                store.tick();
-            }
-            session.load(table, key, value)
-        };
+        let insert = &mut |table, key: &[u8], row: &[u8]| whole.part(table, key, row);
         workload.load(&tables, part, LOADED_SEED, insert).map_err(loading())?;
     }
     session.end_load().map_err(loading())?;

@@ -50,9 +50,9 @@ impl After {
         (swarm, tables): (&Swarm<M>, &[TableId]),
         answers: Vec<Option<Answer>>,
     ) -> core::result::Result<Self, Failure> {
-        let specs = workload.tables().into_iter().zip(tables);
-        let rows: Result<_> =
-            specs.map(|(spec, &table)| Ok((spec.name, swarm.rows(table)?))).collect();
+        let rows: Result<_> = with_groups(workload, tables)
+            .map(|(table, spec)| Ok((spec.name, swarm.rows(table)?)))
+            .collect();
         let tables = rows.map_err(Failure::doing("reading the rows"))?;
         Ok(Self { tables, answers })
     }
@@ -183,9 +183,9 @@ impl Oracles<'_> {
         let answers = self.execute(&*store, &tables, self.requests.count)?;
         let reading = || Failure::doing("reading the rows of silo");
         let mut session = store.session().map_err(reading())?;
-        let specs = self.formed.workload().tables().into_iter().zip(&tables);
-        let rows: Result<_> =
-            specs.map(|(spec, &table)| Ok((spec.name, scanned(&mut *session, table)?))).collect();
+        let rows: Result<_> = with_groups(self.formed.workload(), &tables)
+            .map(|(table, spec)| Ok((spec.name, scanned(&mut *session, table)?)))
+            .collect();
         Ok(After { tables: rows.map_err(reading())?, answers })
     }
 
@@ -213,6 +213,15 @@ impl Oracles<'_> {
         };
         (0..first).map(&mut run).collect::<Result<_>>().map_err(executing())
     }
+}
+
+/// The tables of a workload, which have these numbers, and their groups of columns.
+fn with_groups(
+    workload: &dyn AnyWorkload,
+    tables: &[TableId],
+) -> impl Iterator<Item = (TableId, TableSpec)> {
+    let both = tables.iter().copied().zip(workload.tables());
+    both.flat_map(|(id, spec)| spec.with_groups(id))
 }
 
 /// The rows of a table that has an order.

@@ -145,7 +145,7 @@ impl<M: Machine> Session<M> for ToySession<M> {
         outer: &[Outer],
         table: TableId,
         key: &[u8],
-        value: &[u8],
+        parts: &[&[u8]],
     ) -> Result<()> {
         let recorder = self.recorder.take();
         let started = self.start(&Intent { loads: true, outer, ..Intent::update() });
@@ -153,7 +153,9 @@ impl<M: Machine> Session<M> for ToySession<M> {
             let attempt = self.attempt()?;
             // Loaded rows are versions from before the history.
             attempt.stamp = attempt.stamp.map(|_| 0);
-            attempt.insert(table, key, value)?;
+            for (at, part) in parts.iter().enumerate() {
+                attempt.insert(TableId(table.0 + at as u32), key, part)?;
+            }
             self.commit().map(|_| ())
         });
         self.forget();

@@ -49,7 +49,7 @@ pub struct Table {
     pub indexes: Arc<Vec<Secondary>>,
     /// In a verified run tombstones stay, so that a look-up can say which version of nothing it saw.
     pub rows: BTreeMap<Vec<u8>, Version>,
-    /// It holds the entries of an index of another table.
+    /// It holds the entries of an index of another table, or is a group of one.
     is_index: bool,
 }
 
@@ -104,7 +104,12 @@ impl Tables {
             let table = self.add(TableSpec::ordered(&name), Vec::new(), true);
             indexes.push(Secondary::new(index.clone(), table, &spec.layout));
         }
-        Ok(self.add(spec, indexes, false))
+        let groups: Vec<_> = spec.group_tables().collect();
+        let table = self.add(spec, indexes, false);
+        for group in groups {
+            self.add(group, Vec::new(), true);
+        }
+        Ok(table)
     }
 
     fn add(&mut self, spec: TableSpec, indexes: Vec<Secondary>, is_index: bool) -> TableId {

@@ -263,6 +263,11 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         self.stay_opaque(cx, ())
     }
 
+    fn cancel_part(record: RecordRef<M>) {
+        let word = record.word();
+        word.store(record_word::life_before(word.load(Ordering::Relaxed)), Ordering::Relaxed);
+    }
+
     fn begin_insert(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         record_word::begin_life(record.word(), record_word::LATCH);
     }

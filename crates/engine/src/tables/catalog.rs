@@ -42,7 +42,7 @@ impl<M: Machine> Place<M> {
 
     /// The declaration of a table that users have created.
     fn declared(&self) -> Option<(TableSpec, Vec<TableId>)> {
-        let table = self.table.as_ref().filter(|table| !table.is_index && !self.hidden)?;
+        let table = self.table.as_ref().filter(|it| is_whole(it) && !self.hidden)?;
         Some(table.spec_now(&self.layout))
     }
 }
@@ -103,12 +103,10 @@ impl<M: Machine> Catalog<M> {
         spec.validate()?;
         let id = {
             let tables = self.tables.lock();
-            let shown = tables.iter().filter(|place| !place.hidden);
-            let mut others = shown.filter_map(|place| place.table.as_ref());
-            if !hidden && others.any(|table| table.name() == spec.name) {
-                return Err(Error::TableExists(spec.name));
+            if !hidden {
+                check_names(&tables, &spec)?;
             }
-            if tables.len() + spec.secondary.len() >= TABLE_NUMBERS_MAX as usize {
+            if tables.len() + spec.numbers() > TABLE_NUMBERS_MAX as usize {
                 return Err(Error::InvalidOption(format!(
                     "table {}: a database has had {} tables and indexes; up to {TABLE_NUMBERS_MAX} are accepted",
                     spec.name,
@@ -118,20 +116,22 @@ impl<M: Machine> Catalog<M> {
             TableId(tables.len() as u32)
         };
         let layout = spec.layout.clone();
-        let numbers = (id.0 + 1..).map(TableId).take(spec.secondary.len()).collect();
+        let first = id.group(spec.groups.len());
+        let numbers = (first.0..).map(TableId).take(spec.secondary.len()).collect();
         Ok(Made { id, tables: make(heap, spec, numbers, verify)?, layout, hidden })
     }
 
     /// Shows a table that was made.
     pub fn publish(&self, made: Made<M>) -> TableId {
         debug_assert!(!made.tables.is_empty(), "a table, and its indexes");
-        let mut layout = Some(made.layout);
         let hidden = made.hidden;
-        let places = made.tables.into_iter().map(|table| Place {
-            table: Some(table),
-            // The first one's: the others are its indexes.
-            layout: layout.take().unwrap_or_default(),
-            hidden,
+        let groups = made.tables.first().map(|table| table.declared().spec.groups.clone());
+        let groups = groups.into_iter().flatten().map(|group| group.layout);
+        // Those that are left are its indexes.
+        let mut layouts = core::iter::once(made.layout).chain(groups);
+        let places = made.tables.into_iter().map(|table| {
+            let layout = layouts.next().unwrap_or_default();
+            Place { table: Some(table), layout, hidden }
         });
         {
             let mut tables = self.tables.lock();
@@ -148,7 +148,8 @@ impl<M: Machine> Catalog<M> {
         debug_assert!(!made.tables.is_empty(), "a table, and its indexes");
         // Release pairs with the acquire in `pin_catalog_version`.
         let version = self.version.fetch_add(1, Ordering::Release) + 1;
-        let stored = made.tables.iter().map(|table| Arc::clone(table.stored()));
+        let own = made.tables.iter().filter(|table| !table.is_group());
+        let stored = own.map(|table| Arc::clone(table.stored()));
         self.dropped_tables.add(stored, version);
     }
 
@@ -162,15 +163,16 @@ impl<M: Machine> Catalog<M> {
         for (number, spec) in &blob.tables {
             let indexes = blob.numbers_of_indexes(*number, spec);
             let made = make(heap, spec.clone(), indexes.clone(), verify)?;
-            debug_assert!(made.len() == 1 + indexes.len(), "a table for each number");
-            for (at, table) in [TableId(*number)].into_iter().chain(indexes).zip(made) {
+            debug_assert!(made.len() == spec.numbers(), "a table for each number");
+            let own = (*number..).map(TableId).take(1 + spec.groups.len());
+            for (at, table) in own.chain(indexes).zip(made) {
                 entries[at.0 as usize] = Some(table);
             }
         }
         Ok(entries)
     }
 
-    /// Walks over the tables that users have created, with their numbers.
+    /// Walks over the tables that users have created, and their groups, with their numbers.
     pub fn walks(&self) -> Vec<(u32, Shared<M, Walk<M>>)> {
         let tables = self.tables.lock();
         let users = (0..).zip(tables.iter()).filter_map(|(number, place)| {
@@ -184,7 +186,7 @@ impl<M: Machine> Catalog<M> {
     pub fn listed(&self) -> Vec<Listed> {
         let tables = self.tables.lock();
         let users = (0..).zip(tables.iter()).filter_map(|(number, place)| {
-            let table = place.table.as_ref().filter(|it| !it.is_index && !place.hidden)?;
+            let table = place.table.as_ref().filter(|it| is_whole(it) && !place.hidden)?;
             let indexes = table.secondary().iter();
             let indexes = indexes.map(|it| (it.spec.name.clone(), it.table.0)).collect();
             Some(Listed { name: table.name().to_owned(), number, indexes })
@@ -220,14 +222,15 @@ impl<M: Machine> Catalog<M> {
         blob
     }
 
-    /// A table and those of its secondary indexes, by number.
+    /// A table, its groups and the tables of its secondary indexes, by number.
     pub fn family(&self, id: TableId) -> Vec<Table<M>> {
         let tables = self.tables.lock();
         let table = |id: TableId| tables.get(id.0 as usize)?.table.clone();
         let first = table(id);
+        let groups = first.iter().flat_map(|it| (0..it.parts() - 1).map(|at| id.group(at)));
         let indexes = first.iter().flat_map(Table::secondary).map(|index| index.table);
-        let indexes: Vec<_> = indexes.filter_map(table).collect();
-        first.into_iter().chain(indexes).collect()
+        let others: Vec<_> = groups.chain(indexes).filter_map(table).collect();
+        first.into_iter().chain(others).collect()
     }
 
     /// A table of users in the newest version, and its layout.
@@ -248,7 +251,7 @@ impl<M: Machine> Catalog<M> {
     }
 }
 
-/// A table and the tables of its secondary indexes, not shown yet.
+/// A table, its groups and the tables of its secondary indexes, not shown yet.
 pub struct Made<M: Machine> {
     id: TableId,
     tables: Vec<Table<M>>,
@@ -256,7 +259,7 @@ pub struct Made<M: Machine> {
     hidden: bool,
 }
 
-/// A table, followed by the tables of its secondary indexes, which have these numbers.
+/// A table, followed by its groups and by the tables of its secondary indexes, which have these numbers.
 fn make<M: Machine>(
     heap: &Arc<Shared<M, Heap<M>>>,
     spec: TableSpec,
@@ -270,6 +273,8 @@ fn make<M: Machine>(
     let secondary = indexes_of
         .map(|(index, table)| Secondary::new(index.clone(), table, &spec.layout))
         .collect();
+    let groups: Vec<_> =
+        spec.group_tables().map(|it| Declared::new(it.exchange(()).0, vec![])).collect();
     let (spec, _) = spec.exchange(());
     let of_indexes = spec.secondary.iter().map(|index| index_spec(&spec, &index.name));
     let mut specs: Vec<_> = of_indexes.map(|spec| Declared::new(spec, vec![])).collect();
@@ -277,11 +282,11 @@ fn make<M: Machine>(
     let made = indexes(heap, &mut local, specs.iter().map(|declared| &declared.spec));
     let made = made.ok_or(Error::OutOfMemory { limit_bytes })?;
     debug_assert!(made.len() == specs.len(), "an index for each declaration");
-    Ok(specs
-        .into_iter()
-        .zip(made)
-        .map(|(declared, index)| table(declared, index, verify))
-        .collect())
+    let both = specs.into_iter().zip(made);
+    let mut tables: Vec<_> = both.map(|(declared, index)| table(declared, index, verify)).collect();
+    let groups: Vec<_> = (1..).zip(groups).map(|(at, it)| tables[0].group(at, it)).collect();
+    tables.splice(1..1, groups);
+    Ok(tables)
 }
 
 /// The table of an index, which is not shown yet.
@@ -315,7 +320,7 @@ fn table<M: Machine>(declared: Declared, index: Index<M>, verify: bool) -> Table
         seal: (spec.writes != Writes::Transactions)
             .then(|| Arc::new(Shared::new(Seal::new(spec.writes == Writes::Nobody)))),
         is_index: spec.name.contains('/'),
-        present_only: spec.present_only,
+        row_parts: 1 + spec.groups.len() as u8,
     };
     Table::new(stored, declared)
 }
@@ -327,8 +332,24 @@ pub(super) fn table_of_users<M: Machine>(
 ) -> Result<(&Table<M>, &TableLayout)> {
     let place = places.get(id.0 as usize);
     let found = place.and_then(|place| Some((place.table.as_ref()?, &place.layout)));
-    let found = found.filter(|(table, _)| !table.is_index);
+    let found = found.filter(|(table, _)| is_whole(table));
     found.ok_or_else(|| Error::UnknownTable(format!("number {}", id.0)))
+}
+
+/// Whether it is a table that a user has created, and neither an index nor a group of one.
+pub(super) fn is_whole<M: Machine>(table: &Table<M>) -> bool {
+    !table.is_index && !table.is_group()
+}
+
+/// Refuses names that another table or group has: of the table and of its groups.
+pub(super) fn check_names<M: Machine>(places: &[Place<M>], spec: &TableSpec) -> Result<()> {
+    let names = core::iter::once(spec.name.clone()).chain(spec.group_tables().map(|it| it.name));
+    for name in names {
+        if places.iter().any(|place| place.has_name(&name)) {
+            return Err(Error::TableExists(name));
+        }
+    }
+    Ok(())
 }
 
 /// The catalog of these places as it is kept on disk.
@@ -426,7 +447,7 @@ impl<M: Machine> View<M> {
 
     /// Which tables are closed to snapshots, by number.
     pub fn present_only(&self) -> impl Iterator<Item = bool> {
-        self.tables.iter().map(|table| table.as_ref().is_some_and(|it| it.present_only))
+        self.tables.iter().map(|table| table.as_ref().is_some_and(|it| it.present_only()))
     }
 
     /// Which tables' writes are not logged, by number: those of secondary indexes, which recovery makes
@@ -435,11 +456,16 @@ impl<M: Machine> View<M> {
         self.tables.iter().map(|table| table.as_ref().is_some_and(|it| it.is_index))
     }
 
+    /// Which tables are groups of columns, by number.
+    pub fn groups(&self) -> impl Iterator<Item = bool> {
+        self.tables.iter().map(|table| table.as_ref().is_some_and(Table::is_group))
+    }
+
     /// A table by number, to be read in the present or, if `in_past`, by a snapshot.
     #[inline]
     pub fn readable(&self, table: TableId, in_past: bool) -> Result<&Table<M>> {
         let found = self.get(table)?;
-        if in_past && found.present_only {
+        if in_past && found.present_only() {
             return Err(Error::PresentOnly);
         }
         Ok(found)

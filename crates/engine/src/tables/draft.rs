@@ -1,7 +1,7 @@
 //! The next version of the catalog, made of changes that come into force together.
 
 use crate::durable::CatalogBlob as Blob;
-use crate::tables::catalog::{Catalog, Place, blob_of, table_of_users};
+use crate::tables::catalog::{Catalog, Place, blob_of, check_names, is_whole, table_of_users};
 use crate::tables::table::{Declared, Kept, State, Table};
 use chiliad_api::{Error, Result, TableChange, TableId, TableLayout, TableSpec};
 use chiliad_machine::{Machine, Ordering, Word};
@@ -40,7 +40,8 @@ impl<M: Machine> Catalog<M> {
                 indexes.for_each(|index| index.change_layout(&new.layout));
             }
             let gone = tables.iter().zip(&draft.places).filter(|(_, new)| new.table.is_none());
-            let gone = gone.filter_map(|(old, _)| Some(Arc::clone(old.table.as_ref()?.stored())));
+            let gone = gone.filter_map(|(old, _)| old.table.as_ref().filter(|it| !it.is_group()));
+            let gone = gone.map(|table| Arc::clone(table.stored()));
             let gone = gone.collect();
             *tables = draft.places;
             gone
@@ -66,7 +67,7 @@ impl<M: Machine> Draft<M> {
     pub fn tables(&self) -> Vec<(TableId, TableSpec)> {
         let tables = (0..).map(TableId).zip(&self.places);
         let tables = tables.filter_map(|(id, place)| {
-            let table = place.table.as_ref().filter(|table| !table.is_index)?;
+            let table = place.table.as_ref().filter(|table| is_whole(table))?;
             Some((id, table.spec_now(&place.layout).0))
         });
         tables.collect()
@@ -133,7 +134,15 @@ impl<M: Machine> Draft<M> {
         let (mut spec, _) = table.spec_now(layout);
         name.clone_into(&mut spec.name);
         spec.validate()?;
-        self.check_free(name)?;
+        check_names(&self.places, &spec)?;
+        for (at, group) in spec.group_tables().enumerate() {
+            let place = &mut self.places[id.group(at).0 as usize];
+            let Some(table) = &mut place.table else { continue };
+            let mut of_group = table.declared().clone();
+            of_group.spec.name = group.name;
+            *table = table.redeclared(of_group);
+        }
+        let (table, _) = self.get(id)?;
         let mut declared = table.declared().clone();
         for index in &declared.secondary {
             let place = &mut self.places[index.table.0 as usize];
@@ -146,19 +155,10 @@ impl<M: Machine> Draft<M> {
         self.redeclare(id, declared)
     }
 
-    fn check_free(&self, name: &str) -> Result<()> {
-        match self.places.iter().any(|place| place.has_name(name)) {
-            true => Err(Error::TableExists(name.into())),
-            false => Ok(()),
-        }
-    }
-
     fn drop_table(&mut self, id: TableId) -> Result<()> {
-        let (table, _) = self.get(id)?;
-        let indexes: Vec<_> = table.secondary().iter().map(|index| index.table).collect();
-        for id in [id].into_iter().chain(indexes) {
+        for id in self.numbers(id)? {
             let place = &mut self.places[id.0 as usize];
-            debug_assert!(place.table.is_some(), "a table goes with all its indexes");
+            debug_assert!(place.table.is_some(), "a table goes with its groups and indexes");
             (place.table, place.layout) = (None, TableLayout::Bytes);
         }
         Ok(())
@@ -166,15 +166,21 @@ impl<M: Machine> Draft<M> {
 
     /// Until [`Draft::settle`] opens it, transactions may still read the one whose place it takes.
     fn show(&mut self, id: TableId) -> Result<()> {
-        let (table, _) = self.get(id)?;
-        self.check_free(table.name())?;
+        let (table, layout) = self.get(id)?;
+        check_names(&self.places, &table.spec_now(layout).0)?;
         debug_assert!(self.places[id.0 as usize].hidden, "it was built, and is shown once");
         let declared = Declared { closed: true, ..table.declared().clone() };
-        let indexes: Vec<_> = table.secondary().iter().map(|index| index.table).collect();
-        for id in [id].into_iter().chain(indexes) {
+        for id in self.numbers(id)? {
             self.places[id.0 as usize].hidden = false;
         }
         self.redeclare(id, declared)
+    }
+
+    /// The numbers of a table, its groups and its indexes.
+    fn numbers(&self, id: TableId) -> Result<Vec<TableId>> {
+        let (table, _) = self.get(id)?;
+        let own = (id.0..).map(TableId).take(table.parts());
+        Ok(own.chain(table.secondary().iter().map(|index| index.table)).collect())
     }
 
     fn make_ready(&mut self, id: TableId, name: &str) -> Result<()> {

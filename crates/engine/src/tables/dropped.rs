@@ -118,7 +118,7 @@ impl<M: Machine> DroppedTables<M> {
         if let Some(mut local) = LocalHeap::new(heap) {
             // SAFETY: an index hands out each record once, and nobody sees the table.
             let mut each = |local: &mut LocalHeap<M>, record| unsafe {
-                discard(local, record, versions_expire)
+                discard_row(local, record, versions_expire)
             };
             dropped_tables.retain_mut(|Dropped { table, version, teardown }| {
                 // SAFETY: no transaction sees the table, or ever will again, and none touches what
@@ -178,6 +178,23 @@ pub fn oldest_catalog_version<M: Machine>(slots: &Slots<M>) -> u64 {
     }
     let pinned = slots.iter().map(|(_, slot)| slot.catalog_version.load(Ordering::Acquire));
     pinned.filter(|&version| version != 0).min().unwrap_or(u64::MAX)
+}
+
+/// Frees the records of a row, of which this is the first, and the blocks that hang on their links.
+///
+/// # Safety
+/// As for `discard`.
+unsafe fn discard_row<M: Machine>(
+    heap: &mut LocalHeap<M>,
+    first: RecordRef<M>,
+    versions_expire: bool,
+) {
+    let mut next = Some(first);
+    while let Some(record) = next {
+        next = record.mate();
+        // SAFETY: the caller's promise; nothing but the record before led to the next one.
+        unsafe { discard(heap, record, versions_expire) };
+    }
 }
 
 /// Frees a record and the blocks that hang on its link, for schemes whose words are TIDs: all of them, or the one of an

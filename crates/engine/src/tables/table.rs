@@ -4,7 +4,7 @@ use crate::tables::seal::Seal;
 use chiliad_api::stamp::TombstoneStamps;
 use chiliad_api::{Error, Result, Secondary, TableId, TableLayout, TableSpec, Writes};
 use chiliad_machine::{Machine, Shared};
-use chiliad_storage::Index;
+use chiliad_storage::{Found, Index, LocalHeap, RecordRef};
 use core::ops::Deref;
 use std::sync::Arc;
 
@@ -15,12 +15,14 @@ pub struct Table<M: Machine> {
     declared: Arc<Declared>,
     /// Any transaction may write to it: it has no seal and is not closed. Here, since every write asks.
     is_open: bool,
+    /// Which part of its rows it is: 0, the table's own, or one of its groups. Those share what is stored.
+    part: u8,
 }
 
 impl<M: Machine> Clone for Table<M> {
     fn clone(&self) -> Self {
         let (stored, declared) = (Arc::clone(&self.stored), Arc::clone(&self.declared));
-        Self { stored, declared, is_open: self.is_open }
+        Self { stored, declared, is_open: self.is_open, part: self.part }
     }
 }
 
@@ -33,8 +35,8 @@ pub struct Stored<M: Machine> {
     pub seal: Option<Arc<Shared<M, Seal<M>>>>,
     /// It is the table of a secondary index.
     pub is_index: bool,
-    /// Snapshots do not read it.
-    pub present_only: bool,
+    /// The records of each row: one for each part.
+    pub row_parts: u8,
 }
 
 /// The declaration of a table.
@@ -143,19 +145,81 @@ impl Declared {
 
 impl<M: Machine> Table<M> {
     pub fn new(stored: Stored<M>, declared: Declared) -> Self {
-        Self::of(Arc::new(Shared::new(stored)), declared)
+        Self::of(Arc::new(Shared::new(stored)), declared, 0)
     }
 
-    fn of(stored: Arc<Shared<M, Stored<M>>>, declared: Declared) -> Self {
+    fn of(stored: Arc<Shared<M, Stored<M>>>, declared: Declared, part: u8) -> Self {
         let is_open = stored.seal.is_none() && !declared.closed;
-        Self { stored, declared: Arc::new(declared), is_open }
+        Self { stored, declared: Arc::new(declared), is_open, part }
     }
 
     /// The same rows under another declaration.
     pub fn redeclared(&self, declared: Declared) -> Self {
         debug_assert!(declared.spec.index == self.declared.spec.index, "the same rows");
         debug_assert!(declared.next_position >= self.declared.next_position, "none comes again");
-        Self::of(Arc::clone(&self.stored), declared)
+        Self::of(Arc::clone(&self.stored), declared, self.part)
+    }
+
+    /// The part `part` of the table's rows, which has a declaration of its own.
+    pub fn group(&self, part: u8, declared: Declared) -> Self {
+        debug_assert!(self.part == 0 && part > 0, "a group of a table");
+        Self::of(Arc::clone(&self.stored), declared, part)
+    }
+
+    /// Whether it is a group of columns of another table.
+    #[inline]
+    pub fn is_group(&self) -> bool {
+        self.part != 0
+    }
+
+    /// Of group `id`: the number of its table.
+    #[inline]
+    pub fn table_of_group(&self, id: TableId) -> TableId {
+        TableId(id.0 - u32::from(self.part))
+    }
+
+    /// The parts that it has: its own, and its groups.
+    #[inline]
+    pub fn parts(&self) -> usize {
+        1 + self.declared.spec.groups.len()
+    }
+
+    /// Which part of the row it is.
+    #[inline]
+    pub fn part(&self) -> u8 {
+        self.part
+    }
+
+    /// The parts of the rows that it has a part of.
+    #[inline]
+    pub fn parts_of_row(&self) -> u8 {
+        self.row_parts
+    }
+
+    /// Snapshots do not read it.
+    #[inline]
+    pub fn present_only(&self) -> bool {
+        self.declared.spec.present_only
+    }
+
+    /// The record of its part of the row to whose first record the index leads. As [`RecordRef::mate`] asks.
+    #[inline]
+    pub fn of_row(&self, first: RecordRef<M>) -> RecordRef<M> {
+        if self.part == 0 {
+            return first;
+        }
+        let part = first.part(self.part);
+        debug_assert!(part.is_some(), "rows have all their parts");
+        part.unwrap_or(first)
+    }
+
+    /// Looks the key up: the record of its part of the row, or where there is none. Pinned.
+    #[inline]
+    pub fn find(&self, heap: &LocalHeap<M>, key: &[u8]) -> Found<M> {
+        match self.index.get(heap, key) {
+            Found::Record(first) => Found::Record(self.of_row(first)),
+            absent @ Found::Absent(_) => absent,
+        }
     }
 
     /// Refuses a write; `loads`: it is one of a load.

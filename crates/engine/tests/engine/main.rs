@@ -10,6 +10,7 @@ mod dropped_tables;
 mod durable;
 mod durable_simulated;
 mod gaps;
+mod groups;
 mod hosts;
 mod indexes;
 mod kept_payload;

@@ -9,7 +9,7 @@ use chiliad_engine::{
     Recovered, Result, Running, Stamp, Stepped, Store, TableId, TableSpec, Transaction,
 };
 use chiliad_simulator::{FaultyDisk, Sim};
-use chiliad_workload::{AnyWorkload, ClientId};
+use chiliad_workload::{AnyWorkload, ClientId, WholeRows};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -71,25 +71,28 @@ impl OpenDatabase {
         Ok((Self { store, workload, tables, log_tasks, serializable }, recovered))
     }
 
-    /// Its tables with those of its secondary indexes, by number.
+    /// Its tables and their groups of columns, by number.
     pub fn tables(&self) -> Vec<(TableId, TableSpec)> {
-        self.store.tables()
+        let tables = self.store.tables().into_iter();
+        tables.flat_map(|(id, spec)| spec.with_groups(id)).collect()
     }
 
     /// Loads the initial rows and makes them durable, outside the schedule.
     pub fn load(&self, seed: u64) -> Result<()> {
         let mut session = self.store.session()?;
         let mut unwritten = 0;
-        let mut insert = |table: TableId, key: &[u8], value: &[u8]| {
+        let specs = self.workload.tables();
+        let mut whole = WholeRows::new(&specs, &self.tables, |table, key, parts| {
             // Outside the schedule nobody makes room in the worker's buffer but we.
             if unwritten >= UNWRITTEN_BYTES_MAX {
                 self.flush();
                 unwritten = 0;
             }
-            unwritten += ROW_BYTES + key.len() + value.len();
-            session.load(table, key, value)
-        };
+            unwritten += ROW_BYTES + key.len() + parts.iter().map(|part| part.len()).sum::<usize>();
+            session.load_parts(table, key, parts)
+        });
         for part in 0..self.workload.load_parts() {
+            let mut insert = |table: TableId, key: &[u8], row: &[u8]| whole.part(table, key, row);
             self.workload.load(&self.tables, part, seed, &mut insert)?;
         }
         drop(session);
@@ -146,7 +149,7 @@ impl OpenDatabase {
     /// Looks at everything there is; hash tables are asked for `keys`.
     pub fn survey(&self, keys: &BTreeSet<(u32, Key)>) -> Result<Survey> {
         let mut survey = Survey::default();
-        for (table, spec) in self.store.tables() {
+        for (table, spec) in self.tables() {
             if !spec.name.contains('/') {
                 self.survey_table(table, &spec, keys, &mut survey)?;
             }

@@ -9,7 +9,7 @@ use chiliad_hyder::{Hyder, Oracle};
 use chiliad_simulator::{
     Config, DiskFaults, FaultyDisk, FaultyLog, Host, LogFaults, Outcome, Run, Sim, Verdict,
 };
-use chiliad_workload::AnyWorkload;
+use chiliad_workload::{AnyWorkload, WholeRows};
 use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
 use std::rc::Rc;
@@ -153,7 +153,11 @@ impl<'a> Story<'a> {
         let specs = self.workload.tables().into_iter();
         let tables = specs.map(|spec| server.create_table(spec)).collect::<Result<Vec<_>>>()?;
         let mut session = server.session()?;
-        let mut insert = |table: TableId, key: &[u8], value: &[u8]| session.load(table, key, value);
+        let specs = self.workload.tables();
+        let mut whole = WholeRows::new(&specs, &tables, |table, key, parts| {
+            session.load_parts(table, key, parts)
+        });
+        let mut insert = |table: TableId, key: &[u8], row: &[u8]| whole.part(table, key, row);
         for part in 0..self.workload.load_parts() {
             self.workload.load(&tables, part, seed, &mut insert)?;
         }

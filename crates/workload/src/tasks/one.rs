@@ -158,6 +158,10 @@ impl Transaction for Told<'_> {
         self.tx.insert(table, key, value)
     }
 
+    fn insert_parts(&mut self, table: TableId, key: &[u8], parts: &[&[u8]]) -> Result<()> {
+        self.tx.insert_parts(table, key, parts)
+    }
+
     fn update(&mut self, row: Row, value: &[u8]) -> Result<()> {
         self.tx.update(row, value)
     }

@@ -123,10 +123,10 @@ impl Loader<'_> {
         W_YTD.set(&mut self.row, if totals.is_some() { 0 } else { paid });
         self.text(W_NAME, 6, 10);
         self.address([W_STREET_1, W_STREET_2, W_CITY], W_STATE, W_ZIP);
-        if let Some(totals) = totals {
-            (self.insert)(totals.warehouse, &schema::key::warehouse(w), &paid.to_le_bytes())?;
-        }
-        self.insert(self.tables.warehouse, &schema::key::warehouse(w), warehouse::BYTES)
+        self.insert(self.tables.warehouse, &schema::key::warehouse(w), warehouse::BYTES)?;
+        let total = totals.map(|it| it.warehouse);
+        total
+            .map_or(Ok(()), |it| (self.insert)(it, &schema::key::warehouse(w), &paid.to_le_bytes()))
     }
 
     /// The payments of the customers of a district before the run: 30,000.00 at full scale.
@@ -137,13 +137,14 @@ impl Loader<'_> {
     fn stocks(&mut self, w: u16) -> Result<()> {
         for i in 1..=self.rules.sizes.items {
             let key = schema::key::stock(w, i);
-            self.row[..stock::BYTES].fill(0);
-            stock::S_QUANTITY.set(&mut self.row, self.random.range(10, 100));
-            self.insert(self.tables.stock, &key, stock::BYTES)?;
+            let quantity = self.random.range(10, 100);
             let texts = stock_info::S_DATA.0;
             self.random.letters(&mut self.row[..texts]);
             let end = self.data(texts);
             self.insert(self.tables.stock_info, &key, end)?;
+            self.row[..stock::BYTES].fill(0);
+            stock::S_QUANTITY.set(&mut self.row, quantity);
+            self.insert(self.tables.stock, &key, stock::BYTES)?;
         }
         Ok(())
     }
@@ -158,23 +159,23 @@ impl Loader<'_> {
         D_YTD.set(&mut self.row, if totals.is_some() { 0 } else { paid });
         self.text(D_NAME, 6, 10);
         self.address([D_STREET_1, D_STREET_2, D_CITY], D_STATE, D_ZIP);
-        if let Some(totals) = totals {
-            (self.insert)(totals.district, &schema::key::district(w, d), &paid.to_le_bytes())?;
-        }
-        self.insert(self.tables.district, &schema::key::district(w, d), district::BYTES)
+        self.insert(self.tables.district, &schema::key::district(w, d), district::BYTES)?;
+        let total = totals.map(|it| it.district);
+        let key = schema::key::district(w, d);
+        total.map_or(Ok(()), |it| (self.insert)(it, &key, &paid.to_le_bytes()))
     }
 
     fn customers(&mut self, w: u16, d: u8) -> Result<()> {
         let sizes = self.rules.sizes;
         for c in 1..=sizes.customers {
             let key = schema::key::customer(w, d, c);
+            self.customer_info(c);
+            self.insert(self.tables.customer_info, &key, customer_info::BYTES)?;
             customer::C_BALANCE.set(&mut self.row, -i64::from(FIRST_PAYMENT));
             customer::C_YTD_PAYMENT.set(&mut self.row, u64::from(FIRST_PAYMENT));
             customer::C_PAYMENT_CNT.set(&mut self.row, 1);
             customer::C_DELIVERY_CNT.set(&mut self.row, 0);
             self.insert(self.tables.customer, &key, customer::BYTES)?;
-            self.customer_info(c);
-            self.insert(self.tables.customer_info, &key, customer_info::BYTES)?;
             let length = self.random.range(sizes.data.0, sizes.data.1) as usize;
             self.random.letters(&mut self.row[..length]);
             self.insert(self.tables.customer_data, &key, length)?;

@@ -65,6 +65,12 @@ impl Tpcc {
         Ok(Self { options, rules, shares })
     }
 
+    /// The tables by name.
+    #[must_use]
+    pub fn named(&self, tables: &[TableId]) -> Tables {
+        Tables::new(tables, self.options.totals_apart)
+    }
+
     /// The options.
     #[must_use]
     pub fn options(&self) -> &TpccOptions {
@@ -130,12 +136,12 @@ impl Workload for Tpcc {
         seed: u64,
         insert: &mut InsertRow<'_>,
     ) -> Result<()> {
-        load::part(&self.rules, Tables::new(tables), part, seed, insert)
+        load::part(&self.rules, self.named(tables), part, seed, insert)
     }
 
     fn client(&self, tables: &[TableId], client_id: ClientId) -> Client {
         Client {
-            tables: Tables::new(tables),
+            tables: self.named(tables),
             terminal: Terminal::new(&self.rules, client_id),
             kind: 0,
             new_order: new_order::Request::default(),
@@ -204,7 +210,7 @@ impl Workload for Tpcc {
     }
 
     fn conditions(&self, tables: &[TableId], run: &mut RunReadOnly<'_>) -> Result<Vec<Condition>> {
-        let rows = consistency::Stored { rules: &self.rules, tables: Tables::new(tables) };
+        let rows = consistency::Stored { rules: &self.rules, tables: self.named(tables) };
         consistency::check(&self.rules, &rows, run)
     }
 }

@@ -1,38 +1,41 @@
 //! TPC-C's nine tables (clause 1.3), their keys and their columns.
 //!
-//! Vertical partitioning (clause 1.4.5), as the peers do it, so that what a transaction changes
-//! lies apart from what it only looks at and from what it seldom needs:
+//! Groups of columns keep what a transaction changes apart from what it only looks at and from what it seldom needs,
+//! in one table under one key:
 //!
-//! - STOCK: `stock` (quantity and counters) and `stock_info` (ten district texts, data);
-//! - CUSTOMER: `customer` (balance and counters), `customer_info` (name, address, credit terms:
-//!   never changed, so the index by name is never touched after loading) and `customer_data`;
-//! - where it is asked for ([`TpccOptions::totals_apart`](super::TpccOptions)) W_YTD and D_YTD: `warehouse_total` and
-//!   `district_total`. Payments add to them without a look at them, and what else reads the rows of warehouse and
-//!   district is not disturbed. The columns of those rows are zero then.
+//! - STOCK: `stock` (ten district texts, data), and its group `counts` (quantity and counters);
+//! - CUSTOMER: `customer` (name, address, credit terms: never changed, so the index by name is never touched after
+//!   loading), and its groups `account` (balance and counters) and `data` (C_DATA);
+//! - where it is asked for ([`TpccOptions::totals_apart`](super::TpccOptions)) W_YTD and D_YTD: the groups `total` of
+//!   `warehouse` and `district`. Payments add to them without a look at them, and what else reads the rows of warehouse
+//!   and district is not disturbed. The columns of those rows are zero then.
 //!
 //! `order_customer` is an index of ORDER by customer, kept by the procedures as a table of its own:
 //! its 8-byte keys are shorter than a declared index would make them. The index of CUSTOMER by last
-//! and first name is a declared one, [`BY_NAME`] of `customer_info`.
+//! and first name is a declared one, [`BY_NAME`] of `customer`.
 //!
 //! Keys are big-endian, as short as the identifiers allow and at most 8 bytes in every ordered
 //! table, one slice of the trie: warehouse 2 bytes, district 1, customer 2, order 4, line 1, item 4.
-//! Identifiers are not repeated in the rows, except where a column needs them: `customer_info`
+//! Identifiers are not repeated in the rows, except where a column needs them: `customer`
 //! holds C_ID, which look-ups by name need.
 
 use super::random::LastName;
 use chiliad_api::TableId;
 
-/// The position of the index by (warehouse, district, last name, first name) in `customer_info`.
+/// The position of the index by (warehouse, district, last name, first name) in `customer`.
 pub const BY_NAME: usize = 0;
 
-/// The tables by name, once a database has numbered them.
+/// The tables and groups of columns, once a database has numbered them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the names are TPC-C's")]
 pub struct Tables {
     pub warehouse: TableId,
     pub district: TableId,
-    pub customer: TableId,
+    /// The table itself.
     pub customer_info: TableId,
+    /// Its group `account`.
+    pub customer: TableId,
+    /// Its group `data`.
     pub customer_data: TableId,
     pub history: TableId,
     pub new_order: TableId,
@@ -40,12 +43,14 @@ pub struct Tables {
     pub order_customer: TableId,
     pub order_line: TableId,
     pub item: TableId,
-    pub stock: TableId,
+    /// The table itself.
     pub stock_info: TableId,
+    /// Its group `counts`.
+    pub stock: TableId,
     pub totals: Option<Totals>,
 }
 
-/// The tables of W_YTD and D_YTD, where they are apart.
+/// The groups of W_YTD and D_YTD, where they are apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Totals {
@@ -54,36 +59,31 @@ pub struct Totals {
 }
 
 impl Tables {
-    /// Names the tables that were created in this order.
+    /// Names the tables that were created in this order; `totals_apart` as in the options that they were created by.
     ///
     /// # Panics
     /// When there are not as many.
     #[must_use]
-    pub fn new(tables: &[TableId]) -> Self {
+    pub fn new(tables: &[TableId], totals_apart: bool) -> Self {
         let &[
             warehouse,
             district,
-            customer,
             customer_info,
-            customer_data,
             history,
             new_order,
             order,
             order_customer,
             order_line,
             item,
-            stock,
             stock_info,
-            ref totals @ ..,
         ] = tables
         else {
-            panic!("TPC-C has 13 or 15 tables, not {}", tables.len())
+            panic!("TPC-C has 10 tables, one of them an index, not {}", tables.len())
         };
-        let totals = match *totals {
-            [] => None,
-            [warehouse, district] => Some(Totals { warehouse, district }),
-            _ => panic!("TPC-C has 13 or 15 tables, not {}", tables.len()),
-        };
+        let of_totals = || Totals { warehouse: warehouse.group(0), district: district.group(0) };
+        let totals = totals_apart.then(of_totals);
+        let [customer, customer_data] = [0, 1].map(|group| customer_info.group(group));
+        let stock = stock_info.group(0);
         Self {
             warehouse,
             district,

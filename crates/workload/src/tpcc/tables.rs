@@ -5,7 +5,7 @@ use super::schema::customer_info;
 use super::schema::district::D_YTD;
 use super::schema::warehouse::W_YTD;
 use crate::row::Column;
-use chiliad_api::{KeyPart, PartType, SecondarySpec, Source, TableSpec};
+use chiliad_api::{GroupSpec, KeyPart, PartType, SecondarySpec, Source, TableSpec};
 
 /// The declarations, in the order of [`Tables`](super::schema::Tables).
 pub(super) fn specs(options: &TpccOptions) -> Vec<TableSpec> {
@@ -19,21 +19,22 @@ pub(super) fn specs(options: &TpccOptions) -> Vec<TableSpec> {
     let mut specs = vec![
         TableSpec::hash("warehouse", warehouses).present_only().apart_from(paid_apart(W_YTD)),
         TableSpec::hash("district", districts).apart_from(paid_apart(D_YTD)),
-        TableSpec::hash("customer", customers),
-        TableSpec::hash("customer_info", customers).with_index(by_name()),
-        TableSpec::hash("customer_data", customers).present_only(),
+        TableSpec::hash("customer", customers)
+            .with_index(by_name())
+            .with_group(GroupSpec::new("account"))
+            .with_group(GroupSpec::new("data").present_only()),
         TableSpec::ordered("history").present_only().spread(),
         TableSpec::ordered("new_order").present_only(),
         TableSpec::ordered("order"),
         TableSpec::ordered("order_customer"),
         TableSpec::ordered("order_line"),
         if options.read_only_tables { item.read_only() } else { item },
-        TableSpec::hash("stock", stocks),
-        TableSpec::hash("stock_info", stocks),
+        TableSpec::hash("stock", stocks).with_group(GroupSpec::new("counts")),
     ];
     if options.totals_apart {
-        specs.push(TableSpec::hash("warehouse_total", warehouses).present_only());
-        specs.push(TableSpec::hash("district_total", districts).present_only());
+        for spec in &mut specs[..2] {
+            spec.groups.push(GroupSpec::new("total").present_only());
+        }
     }
     specs
 }

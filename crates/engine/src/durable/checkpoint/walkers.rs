@@ -1,12 +1,11 @@
 //! Writing the rows of all tables into the parts of a checkpoint.
 
-use crate::contract::Tables as _;
 use crate::durable::Durable;
 use crate::durable::parallel::next::Next;
 use crate::durable::parallel::walk::Walk;
 use crate::tables::catalog::{Catalog, View};
 use crate::tables::dropped::unpin_catalog_version;
-use chiliad_api::{Error, Result};
+use chiliad_api::{Error, Result, TableId};
 use chiliad_log::PartWriter;
 use chiliad_log::entry::Write;
 use chiliad_machine::disk::Disk;
@@ -109,20 +108,20 @@ impl<M: Machine> Walkers<'_, M> {
     ) -> bool {
         view.show(self.catalog, heap.slot());
         let mut more = false;
-        view.with_index(number, &mut |index, _| {
+        if let Ok(table) = view.get(TableId(number)) {
             heap.pin();
-            more = walk.next(heap, index, run);
+            more = walk.next(heap, &table.index, run);
             for (_, record) in run.iter() {
                 record.prefetch(128);
             }
             for (key, record) in run.iter() {
                 value.clear();
-                if let Some(order) = (self.read)(record, value) {
+                if let Some(order) = (self.read)(table.of_row(record), value) {
                     part.add(order, &Write { table: number, removed: false, key, value });
                 }
             }
             heap.unpin();
-        });
+        }
         more
     }
 }

@@ -99,8 +99,8 @@ impl<'a, M: Machine> Applier<'a, M> {
             let Write { key, value, removed, table: number } = item.write;
             let version = Restored { order: item.order, absent: removed, value };
             // An insertion earlier in the group may have put the key there: `put` looks again.
-            restore::put(&mut self.heap, &mut self.changes, &table.index, key, found, version)?;
-            if removed {
+            restore::put(&mut self.heap, &mut self.changes, table, key, found, version)?;
+            if removed && !table.is_group() {
                 self.removed.push((number, key.into()));
             }
         }

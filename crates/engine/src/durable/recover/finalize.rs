@@ -51,7 +51,8 @@ impl<'a, M: Machine> Finalizers<'a, M> {
         target: Target<'a, M>,
         entries: bool,
     ) -> Self {
-        let tables = target.tables.iter().flatten().filter(|table| !table.is_index);
+        let tables = target.tables.iter().flatten();
+        let tables = tables.filter(|table| !table.is_index && !table.is_group());
         let tables = tables.map(|table| (table, Shared::new(Walk::new(&table.index))));
         Self {
             replay,
@@ -108,7 +109,7 @@ impl<'a, M: Machine> Finalizers<'a, M> {
         debug_assert!(heap.is_pinned(), "records stay");
         let mut rows = 0;
         for (key, record) in run.iter() {
-            restore::finalize(record);
+            record.row().for_each(restore::finalize);
             if !self.entries {
                 continue;
             }
@@ -136,7 +137,7 @@ impl<'a, M: Machine> Finalizers<'a, M> {
                 row.extend_from_slice(&value[split..]);
                 let version = Restored { order: 0, absent: false, value: row };
                 let found = index.index.get(heap, entry);
-                restore::put(heap, changes, &index.index, entry, found, version)?;
+                restore::put(heap, changes, index, entry, found, version)?;
             }
         }
         self.rows.0.fetch_add(rows, Ordering::Relaxed);

@@ -106,8 +106,7 @@ impl<M: Machine> Replay<'_, M> {
         for (table, key) in &removed {
             let Some(Some(table)) = target.tables.get(*table as usize) else { continue };
             applier.heap.pin();
-            let tombstone_stamps = table.tombstone_stamps.as_ref();
-            restore::clear_away(&mut applier.heap, &table.index, tombstone_stamps, key);
+            restore::clear_away(&mut applier.heap, table, key);
             applier.heap.unpin();
             applier.heap.reclaim();
         }

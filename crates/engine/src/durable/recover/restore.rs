@@ -6,10 +6,12 @@
 //! zero: a version from before the incarnation, whichever scheme runs it.
 
 use crate::record_word;
-use chiliad_api::stamp::{self, TombstoneStamps};
+use crate::rows;
+use crate::tables::table::Table;
+use chiliad_api::stamp;
 use chiliad_machine::{Fault, Machine, Ordering, Rig, Spin, Word};
 use chiliad_storage::{
-    Changes, Found, Index, Inserted, Kind as SlotKind, LocalHeap, NoHooks, OutOfMemory, RecordRef,
+    Changes, Found, Inserted, Kind as SlotKind, LocalHeap, NoHooks, OutOfMemory, RecordRef,
 };
 
 /// Planted bug: the version that is read last wins, instead of the one with the greatest order.
@@ -26,6 +28,9 @@ pub static REPLAYED_AS_FOUND: Fault = Fault {
 /// The word that a record leaves in its slot. Transactions to come commit above what they find there,
 /// and an order of an incarnation that is over may be ahead of all their epochs.
 const FREED: u64 = record_word::DEAD;
+
+/// The word of a part of a row of which no version has come yet: it is absent, and whatever comes is newer.
+const UNKNOWN: u64 = record_word::ABSENT;
 
 /// A version to be put in place.
 #[derive(Clone, Copy)]
@@ -62,12 +67,12 @@ pub fn stable_read<M: Machine>(record: RecordRef<M>, out: &mut Vec<u8>) -> Optio
     }
 }
 
-/// Puts a version in place at `key`, which the index may or may not have, unless a newer one is
+/// Puts a version in place at `key`, which the table's index may or may not have, unless a newer one is
 /// there. `found` is what the index has told; `changes` is room that is used and left empty.
 pub fn put<M: Machine>(
     heap: &mut LocalHeap<M>,
     changes: &mut Changes<M>,
-    index: &Index<M>,
+    table: &Table<M>,
     key: &[u8],
     found: Found<M>,
     version: Restored<'_>,
@@ -76,29 +81,44 @@ pub fn put<M: Machine>(
     let record = match found {
         Found::Record(record) => record,
         Found::Absent(_) => {
-            let fresh = heap.alloc_record(SlotKind::Record, version.value.len())?;
-            fresh.write(version.value);
-            fresh.word().store(word_of(version), Ordering::Relaxed);
-            let inserted = index.insert(heap, key, fresh, &mut NoHooks, changes);
+            let fresh = new_row(heap, table, version)?;
+            let inserted = table.index.insert(heap, key, fresh, &mut NoHooks, changes);
             changes.clear();
-            match inserted {
-                Ok(Inserted::Yes) => return Ok(()),
-                Ok(Inserted::Exists(record)) => {
-                    fresh.word().store(FREED, Ordering::Relaxed);
-                    // SAFETY: the index has not taken it, so nobody else has seen it.
-                    unsafe { heap.free_record(SlotKind::Record, fresh) };
-                    record
-                }
-                Err(error) => {
-                    fresh.word().store(FREED, Ordering::Relaxed);
-                    // SAFETY: the insertion failed, so the index does not have it and nobody has seen it.
-                    unsafe { heap.free_record(SlotKind::Record, fresh) };
-                    return Err(error);
-                }
+            if !matches!(inserted, Ok(Inserted::Yes)) {
+                fresh.row().for_each(|record| record.word().store(FREED, Ordering::Relaxed));
+                // SAFETY: the index has not taken it, so nobody else has seen it.
+                unsafe { rows::free(heap, fresh) };
+            }
+            match inserted? {
+                Inserted::Yes => return Ok(()),
+                Inserted::Exists(record) => record,
             }
         }
     };
-    replace(heap, record, version)
+    replace(heap, table.of_row(record), version)
+}
+
+/// A row of which nothing is known but one version of one part.
+fn new_row<M: Machine>(
+    heap: &mut LocalHeap<M>,
+    table: &Table<M>,
+    version: Restored<'_>,
+) -> Result<RecordRef<M>, OutOfMemory> {
+    let bytes = |part| if part == table.part() { version.value.len() } else { 0 };
+    let fresh = match table.parts_of_row() {
+        1 => heap.alloc_record(SlotKind::Record, version.value.len())?,
+        parts => rows::alloc(heap, (0..parts).map(bytes))?,
+    };
+    fresh.row().for_each(|record| record.word().store(UNKNOWN, Ordering::Relaxed));
+    let own = table.of_row(fresh);
+    if let Err(error) = put_value(heap, own, version.value) {
+        fresh.row().for_each(|record| record.word().store(FREED, Ordering::Relaxed));
+        // SAFETY: it was allocated here, and nobody has seen it.
+        unsafe { rows::free(heap, fresh) };
+        return Err(error);
+    }
+    own.word().store(word_of(version), Ordering::Relaxed);
+    Ok(fresh)
 }
 
 /// Whether a number can be the order of a version: orders leave room for the flags of a word.
@@ -140,11 +160,22 @@ fn replace_latched<M: Machine>(
     prior: u64,
 ) -> Result<u64, OutOfMemory> {
     debug_assert!(prior & (record_word::LATCH | record_word::DEAD) == 0, "latched by the caller");
-    if prior & !record_word::FLAGS >= version.order && !M::fault(&REPLAYED_AS_FOUND) {
+    let is_older = version.order <= prior & !record_word::FLAGS && prior != UNKNOWN;
+    if is_older && !M::fault(&REPLAYED_AS_FOUND) {
         return Ok(prior);
     }
-    let block = match version.value.len() > heap.room(record) {
-        true => Some(heap.alloc_record(SlotKind::Version, version.value.len())?),
+    put_value(heap, record, version.value)?;
+    Ok(word_of(version))
+}
+
+/// Puts a value into a record in the place of what it has.
+fn put_value<M: Machine>(
+    heap: &mut LocalHeap<M>,
+    record: RecordRef<M>,
+    value: &[u8],
+) -> Result<(), OutOfMemory> {
+    let block = match value.len() > heap.room(record) {
+        true => Some(heap.alloc_record(SlotKind::Version, value.len())?),
         false => None,
     };
     if let Some(old) = record.overflow() {
@@ -154,15 +185,15 @@ fn replace_latched<M: Machine>(
     }
     match block {
         Some(block) => {
-            block.write(version.value);
+            block.write(value);
             // Where it is put by as an older version, it is one from before the incarnation.
             block.word().store(0, Ordering::Relaxed);
             record.set_next(None, Ordering::Relaxed);
             record.set_overflow(block);
         }
-        None => record.write_before(version.value, None),
+        None => record.write_before(value, None),
     }
-    Ok(word_of(version))
+    Ok(())
 }
 
 /// The incarnation that the version in place belongs to is over: whatever comes is newer.
@@ -173,22 +204,18 @@ pub fn finalize<M: Machine>(record: RecordRef<M>) {
     word.store(found & record_word::ABSENT, Ordering::Relaxed);
 }
 
-/// Takes the record of `key` out of its index if its version is absent.
-pub fn clear_away<M: Machine>(
-    heap: &mut LocalHeap<M>,
-    index: &Index<M>,
-    tombstone_stamps: Option<&TombstoneStamps<M>>,
-    key: &[u8],
-) {
+/// Takes the row of `key` out of its index if its version is absent.
+pub fn clear_away<M: Machine>(heap: &mut LocalHeap<M>, table: &Table<M>, key: &[u8]) {
     debug_assert!(heap.is_pinned(), "what is found stays");
-    let Found::Record(record) = index.get(heap, key) else {
+    debug_assert!(!table.is_group(), "a row goes as a whole");
+    let Found::Record(record) = table.index.get(heap, key) else {
         return;
     };
     let word = record.word().load(Ordering::Relaxed);
     if word & (record_word::ABSENT | record_word::DEAD) != record_word::ABSENT {
         return;
     }
-    if let Some(tombstone_stamps) = tombstone_stamps {
+    if let Some(tombstone_stamps) = &table.tombstone_stamps {
         let tombstone = record.value();
         let mut bytes = vec![0; tombstone.length()];
         tombstone.read(&mut bytes);
@@ -197,11 +224,15 @@ pub fn clear_away<M: Machine>(
     let mut confirm = |_: &_| {
         // Release pairs with the acquire in `stable_read`: a reader that still has the address finds the
         // record dead.
-        record.word().store(FREED, Ordering::Release);
+        record.row().for_each(|record| record.word().store(FREED, Ordering::Release));
         true
     };
-    if index.unlink(heap, key, record, &mut NoHooks, &mut confirm) {
-        // SAFETY: it has left its index during this pin, by our hand.
-        unsafe { heap.retire_record(SlotKind::Record, record) };
+    if table.index.unlink(heap, key, record, &mut NoHooks, &mut confirm) {
+        let mut next = Some(record);
+        while let Some(record) = next {
+            next = record.mate();
+            // SAFETY: the row has left its index during this pin, by our hand.
+            unsafe { heap.retire_record(SlotKind::Record, record) };
+        }
     }
 }

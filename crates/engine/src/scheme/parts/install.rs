@@ -7,6 +7,7 @@ use crate::access::{Kind, Write, WriteSet};
 use crate::contract::{Abort, CommitPoint, Context, Scheme};
 use crate::garbage::Garbage;
 use crate::record_word;
+use crate::rows;
 use crate::scheme::parts::chain;
 use chiliad_machine::{Fault, Machine, Ordering, Rig, Word};
 use chiliad_storage::{Kind as SlotKind, LocalHeap, RecordRef};
@@ -122,12 +123,23 @@ pub fn shorten<M: Machine>(heap: &mut LocalHeap<M>, record: RecordRef<M>, oldest
     }
 }
 
-/// Gives up a record that is dead, and all its versions.
+/// Gives up a row whose first record is dead, and all versions of its parts.
 ///
 /// # Safety
 /// It has left its index during this pin, by the caller's hand alone.
 pub unsafe fn retire_whole<M: Machine>(heap: &mut LocalHeap<M>, record: RecordRef<M>) {
     M::mark("record unlinked");
+    // SAFETY: the caller's promise.
+    rows::retire_mates(record, |mate| unsafe { retire_versions(heap, mate) });
+    // SAFETY: the caller's promise.
+    unsafe { retire_versions(heap, record) };
+}
+
+/// Gives up a record, and all its versions.
+///
+/// # Safety
+/// As for [`retire_whole`].
+unsafe fn retire_versions<M: Machine>(heap: &mut LocalHeap<M>, record: RecordRef<M>) {
     // Acquire pairs with the release in `RecordRef::write_before`, which has made the chain.
     let mut next = record.next(Ordering::Acquire);
     // Release pairs with the acquire of the link in `chain::read_old`.

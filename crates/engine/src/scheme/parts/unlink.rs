@@ -7,6 +7,7 @@ use crate::collector::{self, Fate};
 use crate::contract::{Context, Scheme, Tables};
 use crate::garbage::{Due, Garbage};
 use crate::record_word;
+use crate::rows;
 use crate::scheme::parts::min_insert_tid;
 use chiliad_api::stamp;
 use chiliad_machine::{Machine, Ordering, Word};
@@ -45,8 +46,11 @@ pub fn unlink<M: Machine, S: Scheme<M>>(
     let gone = take_out(cx, tables, garbage, [found, found | record_word::DEAD]);
     if gone {
         M::mark("record unlinked");
-        // SAFETY: it has left its index during this pin, by our hand.
-        unsafe { cx.heap.retire_record(SlotKind::Record, garbage.record) };
+        let heap = &mut *cx.heap;
+        // SAFETY: the row has left its index during this pin, by our hand; a tombstone has no block.
+        let mut retire = |record| unsafe { heap.retire_record(SlotKind::Record, record) };
+        rows::retire_mates(garbage.record, &mut retire);
+        retire(garbage.record);
     }
     gone
 }

@@ -13,9 +13,10 @@ use crate::collector::{self, Fate};
 use crate::contract::{Context, Tables};
 use crate::garbage::{Due, Garbage};
 use crate::record_word;
+use crate::rows;
 use crate::scheme::parts::unlink;
 use chiliad_machine::{Cost, Machine, Ordering, Word};
-use chiliad_storage::Kind as SlotKind;
+use chiliad_storage::{Kind as SlotKind, RecordRef};
 
 impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     /// Collects what no snapshot needs.
@@ -73,14 +74,17 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     /// Frees a record that has left its index. Its old versions expire by themselves.
     fn retire(&mut self, cx: &mut Context<'_, M, Self>, garbage: &Garbage<M>) {
         M::mark("record unlinked");
-        let record = garbage.record;
-        if let Some(block) = record.overflow() {
-            // Release pairs with the acquire of the link in `versioned_read::snapshot`.
-            record.set_next(None, Ordering::Release);
-            drop_version(cx, block);
-        }
-        // SAFETY: it has left its index during this pin, by our hand alone.
-        unsafe { cx.heap.retire_record(SlotKind::Record, record) };
+        let mut retire = |record: RecordRef<M>| {
+            if let Some(block) = record.overflow() {
+                // Release pairs with the acquire of the link in `versioned_read::snapshot`.
+                record.set_next(None, Ordering::Release);
+                drop_version(cx, block);
+            }
+            // SAFETY: the row has left its index during this pin, by our hand alone.
+            unsafe { cx.heap.retire_record(SlotKind::Record, record) };
+        };
+        rows::retire_mates(garbage.record, &mut retire);
+        retire(garbage.record);
     }
 }
 

@@ -295,6 +295,15 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         }
     }
 
+    fn begin_part(record: RecordRef<M>) {
+        // Release pairs with the acquires of the word in `garbage.rs`.
+        record.word().store(record_word::ABSENT, Ordering::Release);
+    }
+
+    fn cancel_part(record: RecordRef<M>) {
+        record.word().store(record_word::DEAD, Ordering::Relaxed);
+    }
+
     fn begin_insert(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         record::claim_fresh(record, cx.heap.slot_number());
         // No active transaction knows of an earlier row of this key, if there was one. A collector that

@@ -13,7 +13,7 @@ use chiliad::raw::{TableId, Transaction as _};
 use chiliad::{Database, Error, RunOptions, Table, Transaction};
 use chiliad_workload::tpcc::schema::{Tables, district};
 use chiliad_workload::tpcc::{self, Tpcc, TpccOptions};
-use chiliad_workload::{ClientId, Workload};
+use chiliad_workload::{ClientId, WholeRows, Workload};
 use std::sync::Arc;
 use witness::Witness;
 
@@ -92,8 +92,11 @@ impl Load {
         for part in 0..workload.load_parts() {
             db.run(|tx| {
                 let tx = tx.raw();
+                let mut whole = WholeRows::new(&workload.tables(), &tables, |table, key, parts| {
+                    tx.insert_parts(table, key, parts)
+                });
                 let mut insert =
-                    |table: TableId, key: &[u8], row: &[u8]| tx.insert(table, key, row);
+                    |table: TableId, key: &[u8], row: &[u8]| whole.part(table, key, row);
                 workload.load(&tables, part, seed, &mut insert)
             })?;
         }
@@ -119,7 +122,7 @@ impl Load {
     }
 
     fn named(&self) -> Tables {
-        Tables::new(&self.tables)
+        self.workload.named(&self.tables)
     }
 }
 

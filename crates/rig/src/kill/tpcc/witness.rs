@@ -95,6 +95,10 @@ impl<T: Transaction> Transaction for Witness<'_, T> {
         Ok(())
     }
 
+    fn insert_parts(&mut self, table: TableId, key: &[u8], parts: &[&[u8]]) -> Result<()> {
+        self.tx.insert_parts(table, key, parts)
+    }
+
     fn update(&mut self, row: Row, value: &[u8]) -> Result<()> {
         self.tx.update(row, value)
     }

@@ -10,7 +10,7 @@ use crate::tpcc::schema::{
     self, Tables, customer, customer_info, district, history, item, order, order_line, stock,
     stock_info, warehouse,
 };
-use chiliad_api::{Result, TableId};
+use chiliad_api::{GROUPS_MAX, Result, TableId};
 use chiliad_sql::Datum;
 
 /// Loads a part of the rows.
@@ -25,15 +25,18 @@ pub(super) fn part(
     seed: u64,
     insert: &mut InsertRow<'_>,
 ) -> Result<()> {
-    // The procedures' tables, under numbers of our own.
-    let own: Vec<TableId> = (0..13).map(TableId).collect();
-    let tables = Tables::new(&own);
+    // The procedures' tables, under numbers of our own, with room for their groups.
+    let own: Vec<TableId> = (0..10).map(|table| TableId(table * ROOM)).collect();
+    let tables = Tables::new(&own, false);
     let mut target =
         Target { plans, numbers, insert, tables, first: Vec::new(), second: Vec::new() };
     crate::tpcc::load::part(rules, tables, part, seed, &mut |table, key, row| {
         target.row(table, key, row)
     })
 }
+
+/// More numbers than a table and its groups take.
+const ROOM: u32 = 1 + GROUPS_MAX as u32;
 
 /// Takes the procedures' rows.
 struct Target<'a, 'i> {
@@ -69,11 +72,11 @@ impl Target<'_, '_> {
 
     fn row(&mut self, table: TableId, key: &[u8], row: &[u8]) -> Result<()> {
         let tables = self.tables;
-        if table == tables.customer || table == tables.stock {
+        if table == tables.customer_info || table == tables.stock_info {
             self.first = row.to_vec();
             return Ok(());
         }
-        if table == tables.customer_info {
+        if table == tables.customer {
             self.second = row.to_vec();
             return Ok(());
         }
@@ -94,7 +97,7 @@ impl Target<'_, '_> {
             self.order_line(key, row)
         } else if table == tables.item {
             self.item(key, row)
-        } else if table == tables.stock_info {
+        } else if table == tables.stock {
             self.stock(key, row)
         } else {
             // The index of orders by customer is one of SQL.
@@ -126,7 +129,7 @@ impl Target<'_, '_> {
         use customer_info::{C_CREDIT, C_CREDIT_LIM, C_DISCOUNT, C_FIRST, C_LAST, C_MIDDLE};
         use customer_info::{C_PHONE, C_SINCE};
         let (first, second) = (core::mem::take(&mut self.first), core::mem::take(&mut self.second));
-        let (row, info) = (&first[..], &second[..]);
+        let (info, row) = (&first[..], &second[..]);
         let [street_1, street_2, city, state, zip] =
             address!(customer_info, info, C_STREET_1 C_STREET_2 C_CITY C_STATE C_ZIP);
         let row = [
@@ -225,9 +228,9 @@ impl Target<'_, '_> {
         self.put(7, &row)
     }
 
-    fn stock(&mut self, key: &Key<'_>, info: &[u8]) -> Result<()> {
+    fn stock(&mut self, key: &Key<'_>, row: &[u8]) -> Result<()> {
         let first = core::mem::take(&mut self.first);
-        let row = &first[..];
+        let info = &first[..];
         let mut values = vec![key.w(), key.item(2), int(stock::S_QUANTITY.get(row))];
         values.extend((1..=10).map(|d| text(stock_info::s_dist(d).get(info))));
         values.push(int(stock::S_YTD.get(row)));

@@ -32,7 +32,10 @@ pub struct Counts {
 
 #[derive(Default)]
 pub struct Model {
+    /// Groups of columns follow their table.
     tables: Vec<Table>,
+    /// The tables that the workload has created.
+    ids: Vec<TableId>,
     pub counts: Counts,
     /// The keys asked for or written, in order.
     pub touched: Vec<Vec<u8>>,
@@ -51,7 +54,12 @@ impl Model {
         let mut model = Self::default();
         for spec in workload.tables() {
             let indexes = spec.secondary.iter().map(|_| Map::new()).collect();
+            let groups: Vec<_> = spec.group_tables().collect();
+            model.ids.push(TableId(model.tables.len() as u32));
             model.tables.push(Table { spec, rows: Map::new(), indexes });
+            for spec in groups {
+                model.tables.push(Table { spec, rows: Map::new(), indexes: Vec::new() });
+            }
         }
         let ids = model.ids();
         for part in 0..workload.load_parts() {
@@ -65,7 +73,7 @@ impl Model {
     }
 
     pub fn ids(&self) -> Vec<TableId> {
-        (0..self.tables.len() as u32).map(TableId).collect()
+        self.ids.clone()
     }
 
     pub fn table(&self, name: &str) -> TableId {

@@ -247,6 +247,14 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
         self.client.wait(cx.shared.wait_timeout, cx.limits)
     }
 
+    fn begin_part(record: RecordRef<M>) {
+        record.word().store(PLACED, Ordering::Relaxed);
+    }
+
+    fn cancel_part(record: RecordRef<M>) {
+        record.word().store(record_word::DEAD, Ordering::Relaxed);
+    }
+
     fn begin_insert(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         record.word().store(PLACED, Ordering::Relaxed);
         self.client.place(cx.table, record);

@@ -1,0 +1,209 @@
+//! Rows in several parts: records that one index entry leads to (`chiliad_storage`'s mates).
+//!
+//! A table with groups of columns has a record for each part of a row. The index leads to that of the table's own part,
+//! and that to the others. The parts come and go together: an insertion makes all of them, the removal of a row writes a
+//! tombstone into each, and the row leaves its index as one, when the tombstone of its first part may.
+//!
+//! **How a part is read.** Under schemes that take nothing before they read (`Needs::declares_writes` and `Needs::waits` say so)
+//! the record of the part alone is: what is there is there. Where it is absent the first part is read, too, since that is
+//! what stays in the index, and what an insertion of the row changes. Under all others the first part is read, and with
+//! that locked, before the part is touched: so whoever removes a row has all of it to himself, and nobody holds or waits
+//! for a part of a row that has left its index.
+
+use crate::access::Kind;
+use crate::contract::{Abort, Scheme};
+use crate::core::Core;
+use crate::read_ops::Looked;
+use crate::record_word;
+use crate::tables::catalog::View;
+use crate::tables::table::Table;
+use chiliad_api::{Error, Get, Reason, Result, Row, TableId};
+use chiliad_machine::{Machine, Spin};
+use chiliad_storage::{Kind as SlotKind, LocalHeap, OutOfMemory, RecordRef};
+
+/// The records of a row whose parts have so many bytes, in their order; the first one is returned.
+///
+/// # Errors
+/// When the memory limit is reached; none is left allocated.
+pub fn alloc<M: Machine>(
+    heap: &mut LocalHeap<M>,
+    bytes: impl DoubleEndedIterator<Item = usize>,
+) -> core::result::Result<RecordRef<M>, OutOfMemory> {
+    let mut first = None;
+    for bytes in bytes.rev() {
+        match heap.alloc_record_with(first, bytes) {
+            Ok(record) => first = Some(record),
+            Err(error) => {
+                // SAFETY: they were allocated here, and nobody has seen them.
+                first.into_iter().for_each(|first| unsafe { free(heap, first) });
+                return Err(error);
+            }
+        }
+    }
+    first.ok_or(OutOfMemory)
+}
+
+/// Frees the records of a row.
+///
+/// # Safety
+/// As for [`LocalHeap::free_record`], of each of them.
+pub unsafe fn free<M: Machine>(heap: &mut LocalHeap<M>, first: RecordRef<M>) {
+    let mut next = Some(first);
+    while let Some(record) = next {
+        next = record.mate();
+        // SAFETY: the caller's promise.
+        unsafe { heap.free_record(SlotKind::Record, record) };
+    }
+}
+
+/// Marks the other parts of a row as dead whose first record has just left its index, and has `retire` free each.
+/// Nobody comes to them any more: those who did before are pinned, or find them dead.
+pub fn retire_mates<M: Machine>(first: RecordRef<M>, mut retire: impl FnMut(RecordRef<M>)) {
+    let mut next = first.mate();
+    while let Some(record) = next {
+        next = record.mate();
+        kill(record);
+        retire(record);
+    }
+}
+
+/// Marks a record as dead that no index leads to. Who latches it meanwhile is about to be refused, and leaves within
+/// instructions.
+fn kill<M: Machine>(record: RecordRef<M>) {
+    let word = record.word();
+    let mut spin = Spin::<M>::new();
+    let found = loop {
+        match record_word::try_latch(word) {
+            Ok(found) => break found,
+            Err(found) => {
+                debug_assert!(found & record_word::DEAD == 0, "a row leaves its index once");
+                spin.wait();
+            }
+        }
+    };
+    record_word::publish(word, found | record_word::DEAD);
+}
+
+impl<M: Machine, S: Scheme<M>> Core<M, S> {
+    /// Reads a part of the row to whose first record the index has led. Pinned.
+    pub(crate) fn use_part(
+        &mut self,
+        table: &Table<M>,
+        sealed: bool,
+        get: Get<'_>,
+        first: RecordRef<M>,
+    ) -> Result<Looked> {
+        debug_assert!(self.heap.is_pinned(), "what was found stays");
+        debug_assert!(table.is_group(), "a part of the row");
+        let Get { table: id, key, for_update } = get;
+        let of_table = table.table_of_group(id);
+        let first_first = S::NEEDS.declares_writes || S::NEEDS.waits;
+        if first_first {
+            self.table = of_table;
+            let waits = self.attempt.waits;
+            match self.look_at(of_table, sealed, key, first)? {
+                Looked::Row(_) if self.attempt.waits == waits => {}
+                // What was found is of another pin.
+                Looked::Row(_) => return Ok(Looked::Redo),
+                other => return Ok(other),
+            }
+            self.table = id;
+        }
+        let record = table.of_row(first);
+        let declares = S::NEEDS.declares_writes && for_update && self.writes.find(record).is_none();
+        if declares && !self.declare_write(record)? {
+            return Ok(Looked::Redo);
+        }
+        match self.look_at(id, sealed, key, record)? {
+            Looked::Absent if !first_first => {
+                self.table = of_table;
+                match self.look_at(of_table, sealed, key, first)? {
+                    // The parts come together: what was read of them is not one state.
+                    Looked::Row(_) => {
+                        let abort = Abort::over(Reason::ReadChanged, record);
+                        Err(self.mark_aborted(abort))
+                    }
+                    other => Ok(other),
+                }
+            }
+            looked => Ok(looked),
+        }
+    }
+
+    /// Inserts a row of a table with groups, in all its parts.
+    pub fn insert_parts(
+        &mut self,
+        view: &View<M>,
+        id: TableId,
+        key: &[u8],
+        parts: &[&[u8]],
+    ) -> Result<()> {
+        let table = view.writable(id, self.attempt.loads)?;
+        self.check_parts(table, parts.len())?;
+        self.insert_row(view, id, key, parts)
+    }
+
+    /// Refuses a row in fewer or more parts than the table has.
+    #[inline]
+    pub(crate) fn check_parts(&self, table: &Table<M>, given: usize) -> Result<()> {
+        let accepted = table.parts();
+        if given == accepted && !table.is_group() {
+            return Ok(());
+        }
+        let table = table.name().to_owned();
+        match given == accepted {
+            true => Err(Error::PartOfRow(table)),
+            false => Err(Error::WrongParts { table, given, accepted }),
+        }
+    }
+
+    /// Writes the other parts of a row whose first record the transaction inserts. Pinned; nobody else may insert the row
+    /// meanwhile, or the commit finds out.
+    pub(crate) fn write_mates(
+        &mut self,
+        id: TableId,
+        key: &[u8],
+        first: RecordRef<M>,
+        parts: &[&[u8]],
+    ) -> Result<()> {
+        debug_assert!(self.heap.is_pinned(), "the records stay");
+        let mates: Vec<_> = first.row().skip(1).collect();
+        debug_assert!(mates.len() == parts.len(), "a record for each part");
+        for (at, (record, value)) in mates.into_iter().zip(parts).enumerate() {
+            let id = id.group(at);
+            if let Some(write) = self.writes.find(record) {
+                let value = self.arena.push(value);
+                let own = &mut self.writes.entries[write as usize];
+                (own.kind, own.value) = (Kind::Put, value);
+                continue;
+            }
+            self.table = id;
+            // Whoever has the first part for writing has the others to himself.
+            while S::NEEDS.declares_writes && !self.declare_write(record)? {}
+            let write = self.new_write(id, key, value, record, false);
+            self.writes.push(write);
+        }
+        Ok(())
+    }
+
+    /// Removes the other parts of a row, of which this is the first, unless it is removed already.
+    pub(crate) fn remove_mates(&mut self, view: &View<M>, row: Row) -> Result<()> {
+        let access = self.handles.access(row)?;
+        let own = self.writes.find(access.record).map(|at| &self.writes.entries[at as usize]);
+        if own.is_some_and(|own| own.kind == Kind::Remove) {
+            return Ok(());
+        }
+        let (id, key) = (access.table, self.arena.get(access.key).to_vec());
+        for id in (0..view.get(id)?.parts() - 1).map(|at| id.group(at)) {
+            let table = view.get(id)?;
+            let Some(row) = self.get(table, Get::update(id, &key))? else {
+                // What was read of the row is not one state.
+                return Err(self.mark_aborted(Abort::new(Reason::ReadChanged)));
+            };
+            self.read_added_row(table, row)?;
+            let write = self.write_of(row, false)?;
+            self.writes.entries[write as usize].kind = Kind::Remove;
+        }
+        Ok(())
+    }
+}
