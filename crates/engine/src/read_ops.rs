@@ -3,12 +3,12 @@
 //! Each operation is one pin: index, record, unpin. What is copied out stays valid without it.
 
 use crate::access::{Access, Kind, NONE};
-use crate::contract::{Context, LockTable, Scheme, Step};
+use crate::contract::{Abort, Context, LockTable, Scheme, Step};
 use crate::core::{Core, Group, State, context};
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
 use crate::version::Version;
-use chiliad_api::{Error, Get, Part, Result, Row, TableId};
+use chiliad_api::{Error, Get, Part, Reason, Result, Row, TableId};
 use chiliad_machine::{Cost, Machine};
 use chiliad_storage::{Found, KEY_BYTES_MAX, RecordRef, Seen};
 
@@ -211,6 +211,12 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.resolve(step)
     }
 
+    /// The slot of a record that the transaction has written holds another table's by now: the commit would find out.
+    #[cold]
+    pub(crate) fn has_left(&mut self, record: RecordRef<M>) -> Error {
+        self.mark_aborted(Abort::over(Reason::Vanished, record))
+    }
+
     fn own_write(
         &mut self,
         id: TableId,
@@ -223,7 +229,10 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         let own = &self.writes.entries[write as usize];
         let value = own.value;
-        debug_assert!(own.record == record && own.table == id, "the write is of the record");
+        debug_assert!(own.record == record, "the write is of the record");
+        if own.table != id {
+            return Err(self.has_left(record));
+        }
         if own.kind == Kind::Remove {
             return Ok(Looked::Absent);
         }

@@ -90,10 +90,13 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             if !self.lock_gap(table, key)? {
                 continue;
             }
+            let waits = self.attempt.waits;
             let placed = self.place(id, table, key, parts);
             self.clockwork.switch(part);
             let record = match placed? {
-                Placed::Fresh(record) => record,
+                Placed::Fresh(_) if parts.len() == 1 => return Ok(()),
+                Placed::Fresh(record) if self.attempt.waits == waits => record,
+                Placed::Fresh(record) => self.still_there(table, key, record)?,
                 Placed::Found(record) => match self.claim(id, key, record)? {
                     Claim::Present => return Err(Error::duplicate_key(table.name(), key)),
                     Claim::Own(write) => {
@@ -117,6 +120,21 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 [] => Ok(()),
                 others => self.write_mates(id, key, record, others),
             };
+        }
+    }
+
+    /// The record that was placed, which the index still has. Where the insertion has waited for its lock, the holder may
+    /// have taken it for a placeholder that nobody needs. Pinned.
+    #[cold]
+    fn still_there(
+        &mut self,
+        table: &Table<M>,
+        key: &[u8],
+        record: RecordRef<M>,
+    ) -> Result<RecordRef<M>> {
+        match table.index.get(&self.heap, key) {
+            Found::Record(found) if found == record => Ok(record),
+            _ => Err(self.has_left(record)),
         }
     }
 
@@ -244,7 +262,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         let (record, id, key, value) = (access.record, access.table, access.key, access.value);
         let write = match self.writes.find(record) {
-            Some(write) => write,
+            Some(write) if self.writes.entries[write as usize].table == id => write,
+            Some(_) => return Err(self.has_left(record)),
             None => {
                 if S::NEEDS.declares_writes {
                     self.table = id;

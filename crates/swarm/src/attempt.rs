@@ -289,17 +289,16 @@ impl Attempt {
     pub(crate) fn remove<T: Lines>(&mut self, view: &mut View<'_, T>, row: Row) -> Result<()> {
         let at = self.access(row)?;
         let Access { table, key, .. } = &self.accesses[at];
-        let (id, key) = (TableId(*table), self.bytes[key.clone()].to_vec());
+        let (id, key) = (TableId(*table), key.clone());
         let of = view.table(id);
         if of.is_group {
             return Err(Error::PartOfRow(of.spec.name.clone()));
         }
         let groups = of.spec.groups.len();
         self.change(view, row, None)?;
-        for group in (0..groups).map(|at| id.group(at)) {
-            if let Some(row) = self.find(view, group, &key)? {
-                self.change(view, row, None)?;
-            }
+        // An execution that is given up would leave a copy of the key behind.
+        for group in (0..groups).map(|at| id.group(at).0) {
+            self.set(view, group, key.clone(), None)?;
         }
         Ok(())
     }

@@ -5,8 +5,8 @@
 use chiliad_api::{Error, Intent, Result, Running, Store, TableId, Transaction};
 use chiliad_machine::{Machine, Plain};
 use chiliad_swarm::Swarm;
-use chiliad_workload::Workload;
 use chiliad_workload::tasks::FirstRequests;
+use chiliad_workload::{WholeRows, Workload};
 
 pub type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
@@ -23,8 +23,10 @@ pub fn load<M: Machine, W: Workload>(workload: &W, seed: u64) -> (Swarm<M>, Vec<
     let create = |spec: &chiliad_api::TableSpec| swarm.create_table(spec.clone()).unwrap();
     let tables: Vec<_> = specs.iter().map(create).collect();
     let mut session = swarm.session().unwrap();
+    let mut whole =
+        WholeRows::new(&specs, &tables, |table, key, parts| session.load_parts(table, key, parts));
     for part in 0..workload.load_parts() {
-        let insert = &mut |table, key: &[u8], value: &[u8]| session.load(table, key, value);
+        let insert = &mut |table, key: &[u8], row: &[u8]| whole.part(table, key, row);
         workload.load(&tables, part, seed, insert).unwrap();
     }
     drop(session);

@@ -86,15 +86,15 @@ fn totals_that_lie_apart_agree_too() {
     let mut model = Model::load(&tpcc, 9);
     assert_eq!(model.broken(&tpcc), Vec::<String>::new());
     let (warehouses, before) =
-        (model.rows("warehouse").clone(), model.rows("warehouse_total").clone());
+        (model.rows("warehouse").clone(), model.rows("warehouse.total").clone());
     let mut clients = model.clients(&tpcc, 4, 1);
     for at in 0..2_000 {
         model.step(&tpcc, &mut clients[at % 4]);
     }
     assert_eq!(model.broken(&tpcc), Vec::<String>::new());
     assert_eq!(*model.rows("warehouse"), warehouses);
-    assert_ne!(*model.rows("warehouse_total"), before);
-    change(&mut model, "district_total", &key::district(2, 3), |row| row[0] ^= 1);
+    assert_ne!(*model.rows("warehouse.total"), before);
+    change(&mut model, "district.total", &key::district(2, 3), |row| row[0] ^= 1);
     assert_eq!(model.broken(&tpcc), ["3.3.2.1", "3.3.2.9"]);
 }
 
@@ -201,24 +201,24 @@ fn what_is_delivered_must_agree() {
 fn balances_must_agree() {
     let customer = key::customer(2, 3, 10);
     let names = broken_by(|model| {
-        change(model, "customer", &customer, |row| {
+        change(model, "customer.account", &customer, |row| {
             customer::C_BALANCE.set(row, customer::C_BALANCE.get(row) + 1);
         });
     });
     assert_eq!(names, ["10", "12"]);
     let names = broken_by(|model| {
-        change(model, "customer", &customer, |row| {
+        change(model, "customer.account", &customer, |row| {
             customer::C_YTD_PAYMENT.set(row, customer::C_YTD_PAYMENT.get(row) + 1);
         });
     });
     assert_eq!(names, ["12"]);
     let names = broken_by(|model| {
-        change(model, "customer", &customer, |row| {
+        change(model, "customer.account", &customer, |row| {
             customer::C_DELIVERY_CNT.set(row, customer::C_DELIVERY_CNT.get(row) + 1);
         });
     });
     assert_eq!(names, ["11"]);
-    let names = broken_by(|model| model.tamper("customer", &customer, |row| *row = None));
+    let names = broken_by(|model| model.tamper("customer.account", &customer, |row| *row = None));
     assert!(names.contains(&"10".to_string()), "{names:?}");
 }
 

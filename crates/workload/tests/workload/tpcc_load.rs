@@ -24,16 +24,16 @@ fn the_full_population() {
     for (table, rows) in [
         ("warehouse", 1),
         ("district", 10),
+        ("customer.account", 30_000),
         ("customer", 30_000),
-        ("customer_info", 30_000),
-        ("customer_data", 30_000),
+        ("customer.data", 30_000),
         ("history", 30_000),
         ("order", 30_000),
         ("order_customer", 30_000),
         ("new_order", 9000),
         ("item", 100_000),
+        ("stock.counts", 100_000),
         ("stock", 100_000),
-        ("stock_info", 100_000),
     ] {
         assert_eq!(model.rows(table).len(), rows, "{table}");
     }
@@ -71,21 +71,21 @@ fn items_and_stock(model: &Model) {
         assert!((26..=50).contains(&item::I_DATA.get(row).len()));
         assert!((14..=24).contains(&item::I_NAME.get(row).len()));
     }
-    let infos = model.rows("stock_info");
+    let infos = model.rows("stock");
     let brands = infos.values().filter(|row| has_original(stock_info::S_DATA.get(row))).count();
     assert!(is_about(brands, infos.len(), 10.0), "{brands}");
     for row in infos.values() {
         assert!((26..=50).contains(&stock_info::S_DATA.get(row).len()));
         assert!((1..=10).all(|d| stock_info::s_dist(d).get(row).is_ascii()));
     }
-    for row in model.rows("stock").values() {
+    for row in model.rows("stock.counts").values() {
         assert!((10..=100).contains(&stock::S_QUANTITY.get(row)));
         assert_eq!(stock::S_YTD.get(row) + stock::S_ORDER_CNT.get(row), 0);
     }
 }
 
 fn customers(model: &Model) {
-    let infos = model.rows("customer_info");
+    let infos = model.rows("customer");
     let bad = infos.values().filter(|row| customer_info::C_CREDIT.get(row) == b"BC").count();
     assert!(is_about(bad, infos.len(), 10.0), "{bad}");
     for d in 1..=10 {
@@ -104,12 +104,12 @@ fn customers(model: &Model) {
         assert!((8..=16).contains(&customer_info::C_FIRST.get(row).len()));
         assert_eq!(customer_info::C_MIDDLE.get(row), b"OE");
     }
-    for row in model.rows("customer").values() {
+    for row in model.rows("customer.account").values() {
         assert_eq!(customer::C_BALANCE.get(row), -1000);
         assert_eq!(customer::C_YTD_PAYMENT.get(row), 1000);
         assert_eq!((customer::C_PAYMENT_CNT.get(row), customer::C_DELIVERY_CNT.get(row)), (1, 0));
     }
-    for row in model.rows("customer_data").values() {
+    for row in model.rows("customer.data").values() {
         assert!((300..=customer_data::C_DATA_MAX).contains(&row.len()));
     }
     for row in model.rows("history").values() {
@@ -147,7 +147,7 @@ fn orders(model: &Model) {
 #[test]
 fn loading_is_repeatable_part_by_part() {
     let tpcc = Tpcc::new(TpccOptions::micro()).unwrap();
-    let ids: Vec<_> = (0..13).map(chiliad_api::TableId).collect();
+    let ids: Vec<_> = (0..10).map(|at| chiliad_api::TableId(8 * at)).collect();
     let part = |part, seed| {
         let mut rows = vec![];
         let insert = &mut |table, key: &[u8], row: &[u8]| {
