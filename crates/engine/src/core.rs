@@ -107,21 +107,7 @@ pub(crate) struct Scan<M: Machine> {
 /// Buffers of a group of look-ups.
 pub(crate) struct Group<M: Machine> {
     pub lookups: LookupBatch<M>,
-    /// Of each look-up the first request that it is for.
-    pub first_requests: Vec<u8>,
-    /// Of each request its look-up.
-    pub lookup_of: Vec<u8>,
     pub row_bytes: RowBytes,
-}
-
-impl<M: Machine> Group<M> {
-    /// Forgets all look-ups.
-    #[inline]
-    pub fn clear(&mut self) {
-        self.lookups.clear();
-        self.first_requests.clear();
-        self.lookup_of.clear();
-    }
 }
 
 /// Lengths of rows seen last, by table, to know how many lines to ask for.
@@ -242,12 +228,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 cursor: Cursor::default(),
                 place: Place::default(),
             },
-            group: Group {
-                lookups: LookupBatch::default(),
-                first_requests: Vec::new(),
-                lookup_of: Vec::new(),
-                row_bytes: RowBytes::default(),
-            },
+            group: Group { lookups: LookupBatch::default(), row_bytes: RowBytes::default() },
             changes: Changes::new(),
             leaf_hooks: S::LeafHooks::default(),
             key: Vec::new(),

@@ -94,6 +94,7 @@ pub fn faults() -> impl Iterator<Item = &'static chiliad_machine::Fault> {
         commit::FAULTS,
         additions::FAULTS,
         gaps::FAULTS,
+        rows::FAULTS,
         wait::FAULTS,
         durable::FAULTS,
         tables::build::FAULTS,

@@ -284,9 +284,6 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         debug_assert!(self.heap.is_pinned(), "a group is one pin");
         debug_assert!(requests.len() <= GROUP && requests.len() == rows.len(), "one group");
         let sealed = self.timed(Part::Index, |core| core.descend(view, requests))?;
-        if self.group.first_requests.len() < requests.len() {
-            self.expect_parts(view, requests);
-        }
         let waits = self.attempt.waits;
         for (at, request) in requests.iter().enumerate() {
             let table = view.get(request.table)?;
@@ -294,8 +291,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let looked = match self.attempt.waits == waits {
                 true => {
                     let sealed = sealed >> at & 1 != 0;
-                    let lookup = usize::from(self.group.lookup_of[at]);
-                    self.use_found(table, sealed, *request, self.group.lookups.found(lookup))?
+                    self.use_found(table, sealed, *request, self.group.lookups.found(at))?
                 }
                 false => Looked::Redo,
             };
@@ -314,9 +310,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     #[inline]
     fn descend(&mut self, view: &View<M>, requests: &[Get<'_>]) -> Result<u64> {
         debug_assert!(requests.len() <= GROUP, "a bit for each");
-        self.group.clear();
+        self.group.lookups.clear();
         let mut sealed = 0u64;
-        let mut last: Option<(&Table<M>, &[u8])> = None;
+        let (mut last, mut in_parts): (Option<(&Table<M>, &[u8])>, _) = (None, false);
         for (at, request) in requests.iter().enumerate() {
             check_key(request.key)?;
             let table = if request.for_update {
@@ -326,42 +322,41 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 view.readable(request.table, self.attempt.in_past)?
             };
             sealed |= u64::from(self.goes_by(table)) << at;
-            let is_same_row = last.is_some_and(|(other, key)| {
-                core::ptr::eq(key, request.key) && core::ptr::eq(&other.index, &table.index)
-            });
-            if !is_same_row {
-                self.group.first_requests.push(at as u8);
-                self.group.lookups.begin(&table.index, request.key);
-                last = Some((table, request.key));
+            in_parts |= table.is_group();
+            match last {
+                Some((other, key))
+                    if core::ptr::eq(key, request.key)
+                        && core::ptr::eq(&raw const other.index, &raw const table.index) =>
+                {
+                    self.group.lookups.begin_as_before();
+                }
+                _ => self.group.lookups.begin(&table.index, request.key),
             }
-            self.group.lookup_of.push(self.group.first_requests.len() as u8 - 1);
+            last = Some((table, request.key));
         }
-        let Self { group: Group { lookups, row_bytes, first_requests, .. }, scheme, heap, .. } =
-            self;
-        let request_of = |lookup: usize| {
-            let request = &requests[usize::from(first_requests[lookup])];
-            (view.get(request.table).expect("its look-up has begun"), request)
-        };
-        let begun = |lookup| {
-            let (table, request) = request_of(lookup);
+        let begun = |at: usize| {
+            let request = &requests[at];
+            let table = view.get(request.table).expect("its look-up has begun");
             (&table.index, request.key)
         };
-        lookups.finish(heap, begun, |lookup, record| {
-            let (table, request) = request_of(lookup);
-            let of_first = table.table_of_group(request.table);
-            record.prefetch(row_bytes.of(of_first));
-            S::LockTable::prefetch(scheme, of_first, record);
+        let Self { group: Group { lookups, row_bytes }, scheme, heap, .. } = self;
+        lookups.finish(heap, begun, |at, record| {
+            record.prefetch(row_bytes.of(requests[at].table));
+            S::LockTable::prefetch(scheme, requests[at].table, record);
         });
+        if in_parts {
+            self.expect_parts(view, requests);
+        }
         Ok(sealed)
     }
 
     /// Asks for the records of parts of rows that were found.
     fn expect_parts(&self, view: &View<M>, requests: &[Get<'_>]) {
-        let Group { lookups, row_bytes, lookup_of, .. } = &self.group;
-        for (request, lookup) in requests.iter().zip(lookup_of) {
+        let Group { lookups, row_bytes } = &self.group;
+        for (at, request) in requests.iter().enumerate() {
             let Ok(table) = view.get(request.table) else { continue };
             if table.is_group()
-                && let Found::Record(first) = lookups.found(usize::from(*lookup))
+                && let Found::Record(first) = lookups.found(at)
             {
                 let record = table.of_row(first);
                 record.prefetch(row_bytes.of(request.table));

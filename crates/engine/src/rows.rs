@@ -12,14 +12,40 @@
 
 use crate::access::Kind;
 use crate::contract::{Abort, Scheme};
-use crate::core::Core;
-use crate::read_ops::Looked;
+use crate::core::{Core, State};
+use crate::read_ops::{Looked, check_key};
 use crate::record_word;
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
+use crate::write_ops::check_value;
 use chiliad_api::{Error, Get, Reason, Result, Row, TableId};
-use chiliad_machine::{Machine, Spin};
+use chiliad_machine::{Fault, Machine, Rig, Spin};
 use chiliad_storage::{Kind as SlotKind, LocalHeap, OutOfMemory, RecordRef};
+
+/// A part is read without its scheme.
+static PART_NOT_CHECKED: Fault = Fault {
+    name: "part-not-checked",
+    step: "each part of a row is read by the scheme, which checks or locks it",
+    rig: Rig::SimSc,
+    schemes: &["silo", "occ", "no-wait", "wait-die", "dl-detect", "timestamp", "lock-table"],
+    workload: "scan",
+    expected: &["G2", "G2-item", "G-single", "G1c", "lost update", "consistency"],
+    seeds: 200,
+};
+
+/// A row that is removed leaves its other parts behind.
+static MATES_LEFT_BEHIND: Fault = Fault {
+    name: "mates-left-behind",
+    step: "the removal of a row removes all its parts",
+    rig: Rig::SimSc,
+    schemes: &["silo", "occ"],
+    workload: "scan",
+    expected: &["consistency", "incompatible", "G1c", "G2", "G2-item", "G-single", "lost update"],
+    seeds: 200,
+};
+
+/// The planted bugs of rows in several parts.
+pub(crate) static FAULTS: &[&Fault] = &[&PART_NOT_CHECKED, &MATES_LEFT_BEHIND];
 
 /// The records of a row whose parts have so many bytes, in their order; the first one is returned.
 ///
@@ -114,7 +140,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         if declares && !self.declare_write(record)? {
             return Ok(Looked::Redo);
         }
-        match self.look_at(id, sealed, key, record)? {
+        let unchecked = sealed || M::fault(&PART_NOT_CHECKED);
+        match self.look_at(id, unchecked, key, record)? {
             Looked::Absent if !first_first => {
                 self.table = of_table;
                 match self.look_at(of_table, sealed, key, first)? {
@@ -138,9 +165,23 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         key: &[u8],
         parts: &[&[u8]],
     ) -> Result<()> {
+        debug_assert!(matches!(self.attempt.state, State::Active), "a transaction is in hand");
         let table = view.writable(id, self.attempt.loads)?;
+        check_key(key)?;
+        parts.iter().try_for_each(|value| check_value(value))?;
         self.check_parts(table, parts.len())?;
-        self.insert_row(view, id, key, parts)
+        if table.secondary().is_empty() {
+            return self.insert_one(id, table, key, parts);
+        }
+        self.insert_indexed(view, table, (id, key), parts)
+    }
+
+    /// Makes the other parts of a fresh row absent, as its first one is.
+    pub(crate) fn begin_mates(&self, first: RecordRef<M>, table: &Table<M>, key: &[u8]) {
+        for mate in first.row().skip(1) {
+            S::begin_part(mate);
+            self.verification.placed(mate, table, key);
+        }
     }
 
     /// Refuses a row in fewer or more parts than the table has.
@@ -190,7 +231,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     pub(crate) fn remove_mates(&mut self, view: &View<M>, row: Row) -> Result<()> {
         let access = self.handles.access(row)?;
         let own = self.writes.find(access.record).map(|at| &self.writes.entries[at as usize]);
-        if own.is_some_and(|own| own.kind == Kind::Remove) {
+        if own.is_some_and(|own| own.kind == Kind::Remove) || M::fault(&MATES_LEFT_BEHIND) {
             return Ok(());
         }
         let (id, key) = (access.table, self.arena.get(access.key).to_vec());

@@ -15,29 +15,27 @@ use chiliad_storage::{Found, Inserted, Kind as SlotKind, LocalHeap, RecordRef, V
 
 impl<M: Machine, S: Scheme<M>> Core<M, S> {
     pub fn insert(&mut self, view: &View<M>, id: TableId, key: &[u8], value: &[u8]) -> Result<()> {
-        let table = view.writable(id, self.attempt.loads)?;
-        if table.parts_of_row() > 1 {
-            self.check_parts(table, 1)?;
-        }
-        self.insert_row(view, id, key, &[value])
-    }
-
-    /// Inserts a row, all whose parts these are.
-    #[inline]
-    pub(crate) fn insert_row(
-        &mut self,
-        view: &View<M>,
-        id: TableId,
-        key: &[u8],
-        parts: &[&[u8]],
-    ) -> Result<()> {
         debug_assert!(matches!(self.attempt.state, State::Active), "a transaction is in hand");
         let table = view.writable(id, self.attempt.loads)?;
         check_key(key)?;
-        parts.iter().try_for_each(|value| check_value(value))?;
-        if table.secondary().is_empty() {
-            return self.insert_one(id, table, key, parts);
+        check_value(value)?;
+        if table.parts_of_row() > 1 {
+            self.check_parts(table, 1)?;
         }
+        if table.secondary().is_empty() {
+            return self.insert_one(id, table, key, &[value]);
+        }
+        self.insert_indexed(view, table, (id, key), &[value])
+    }
+
+    /// Inserts a row, all whose parts these are, into a table with indexes.
+    pub(crate) fn insert_indexed(
+        &mut self,
+        view: &View<M>,
+        table: &Table<M>,
+        (id, key): (TableId, &[u8]),
+        parts: &[&[u8]],
+    ) -> Result<()> {
         let value = parts[0];
         self.align_indexes(view)?;
         if self.get(table, Get::read(id, key))?.is_some() {
@@ -62,7 +60,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     }
 
     /// Inserts into one index.
-    fn insert_one(
+    #[inline]
+    pub(crate) fn insert_one(
         &mut self,
         id: TableId,
         table: &Table<M>,
@@ -172,9 +171,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         };
         self.scheme.begin_insert(&mut context!(self), record);
         self.verification.placing(record);
-        for mate in record.row().skip(1) {
-            S::begin_part(mate);
-            self.verification.placed(mate, table, key);
+        if parts.len() > 1 {
+            self.begin_mates(record, table, key);
         }
         self.changes.clear();
         let Self { heap, leaf_hooks, changes, .. } = self;
@@ -445,7 +443,7 @@ enum Claim {
     Redo,
 }
 
-fn check_value(value: &[u8]) -> Result<()> {
+pub(crate) fn check_value(value: &[u8]) -> Result<()> {
     if value.len() > VALUE_BYTES_MAX {
         return Err(Error::ValueSize { bytes: value.len(), accepted: (0, VALUE_BYTES_MAX) });
     }

@@ -7,13 +7,25 @@ use chiliad_machine::{Cost, Machine};
 
 /// A group of look-ups, in one index or in many. Reused, so that steady state does not allocate.
 pub struct LookupBatch<M: Machine> {
-    probes: Vec<Probe<M>>,
-    found: Vec<Option<Found<M>>>,
+    /// Look-ups, with their numbers.
+    probes: Vec<(u32, Probe<M>)>,
+    /// By number.
+    ends: Vec<End<M>>,
+}
+
+/// How far a look-up has come.
+#[derive(Clone, Copy)]
+enum End<M: Machine> {
+    /// It is on its way.
+    Pending,
+    /// It is for the same key in the same index as the one before.
+    AsBefore,
+    Found(Found<M>),
 }
 
 impl<M: Machine> Default for LookupBatch<M> {
     fn default() -> Self {
-        Self { probes: Vec::new(), found: Vec::new() }
+        Self { probes: Vec::new(), ends: Vec::new() }
     }
 }
 
@@ -21,16 +33,26 @@ impl<M: Machine> LookupBatch<M> {
     /// Forgets all look-ups.
     pub fn clear(&mut self) {
         self.probes.clear();
-        self.found.clear();
+        self.ends.clear();
     }
 
     /// Begins a look-up and asks for the first line it needs. The caller is pinned from here on, for
     /// as long as it uses what is found.
     #[inline]
     pub fn begin(&mut self, index: &Index<M>, key: &[u8]) {
-        debug_assert!(self.probes.len() == self.found.len(), "an answer for each");
-        self.probes.push(index.probe(key));
-        self.found.push(None);
+        debug_assert!(self.probes.len() <= self.ends.len(), "an end for each");
+        self.probes.push((self.ends.len() as u32, index.probe(key)));
+        self.ends.push(End::Pending);
+    }
+
+    /// Adds a look-up that is for the same key in the same index as the last one: it costs nothing.
+    ///
+    /// # Panics
+    /// When there is none before.
+    #[inline]
+    pub fn begin_as_before(&mut self) {
+        assert!(!self.ends.is_empty(), "a look-up before");
+        self.ends.push(End::AsBefore);
     }
 
     /// Ends all look-ups. `request` is asked for the index and the key that the look-up of this
@@ -46,8 +68,11 @@ impl<M: Machine> LookupBatch<M> {
     {
         let mut pending = self.probes.len();
         while pending > 0 {
-            let ways = self.probes.iter_mut().zip(&mut self.found).enumerate();
-            for (at, (probe, found)) in ways.filter(|(_, (_, found))| found.is_none()) {
+            for (at, probe) in &mut self.probes {
+                let at = *at as usize;
+                if !matches!(self.ends[at], End::Pending) {
+                    continue;
+                }
                 let (index, key) = request(at);
                 // Written only when there is something to write: a store at every step would be
                 // read back by the next one before it has left the store buffer.
@@ -56,11 +81,11 @@ impl<M: Machine> LookupBatch<M> {
                 if let Found::Record(record) = it {
                     arrived(at, record);
                 }
-                *found = Some(it);
+                self.ends[at] = End::Found(it);
                 pending -= 1;
             }
         }
-        debug_assert!(self.found.iter().all(Option::is_some), "all have landed");
+        debug_assert!(!self.ends.iter().any(|end| matches!(end, End::Pending)), "all have landed");
     }
 
     /// The result of the look-up of this number.
@@ -70,6 +95,10 @@ impl<M: Machine> LookupBatch<M> {
     #[must_use]
     #[inline]
     pub fn found(&self, at: usize) -> Found<M> {
-        self.found[at].expect("it has landed")
+        match self.ends[at] {
+            End::Found(found) => found,
+            End::AsBefore => self.found(at - 1),
+            End::Pending => panic!("it has not landed"),
+        }
     }
 }

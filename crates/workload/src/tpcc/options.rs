@@ -115,7 +115,7 @@ pub struct TpccOptions {
     pub scale: Scale,
     /// `--read-only-tables`: `item`, which nobody changes, is declared read-only.
     pub read_only_tables: bool,
-    /// `--totals-apart`: W_YTD and D_YTD are rows of their own, which payments add to and do not read.
+    /// `--totals-apart`: W_YTD and D_YTD are groups of columns of their own, which payments add to and do not read.
     pub totals_apart: bool,
     /// `--terminals`.
     pub terminals: Terminals,

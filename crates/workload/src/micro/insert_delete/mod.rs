@@ -5,7 +5,8 @@
 //! - `items`: anything goes; what transactions did to it is for a checker to judge. Its keys are of
 //!   very different lengths and share long prefixes, its values grow from 8 bytes to hundreds;
 //! - `pool`: a few tokens on many slots. A token moves to a slot that was found empty: two that move
-//!   to one slot, or one that moves twice, break the condition `tokens`;
+//!   to one slot, or one that moves twice, break the condition `tokens`. The group `copy` of the row holds its number
+//!   once more, and how often somebody found the slot taken: half of a row breaks the condition, too;
 //! - `pairs`: two balances whose sum must not be negative, though one of them may be. Two
 //!   transactions that each see enough and each take from another side break the condition `pairs`:
 //!   write skew;
@@ -19,7 +20,7 @@ use crate::random::Random;
 use crate::row::Column;
 use crate::workload::present;
 use crate::{ClientId, Condition, InsertRow, RunReadOnly, Shape, Workload};
-use chiliad_api::{Get, Result, TableId, TableSpec, Transaction};
+use chiliad_api::{Get, GroupSpec, Result, TableId, TableSpec, Transaction};
 pub use program::InsertDeleteClient;
 
 const KINDS: [&str; 6] = ["mix", "scan", "move", "skew", "feud", "audit"];
@@ -31,6 +32,8 @@ const FIRST_BALANCE: i64 = 5;
 const BALANCE: Column<i64> = Column::at(0);
 /// Which token it is.
 const TOKEN: Column<u64> = Column::at(0);
+/// Of a token's copy, how often somebody found the slot taken.
+const FOUND: Column<u64> = Column::at(8);
 
 /// The workload as asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,6 +132,13 @@ fn item_key(number: u32, key: &mut Vec<u8>) {
     }
 }
 
+/// The part in the group `copy` of a token that nobody has found in his way yet.
+fn copy(token: u64) -> [u8; 16] {
+    let mut copy = [0; 16];
+    TOKEN.set(&mut copy, token);
+    copy
+}
+
 fn slot_key(slot: u32) -> [u8; 4] {
     slot.to_be_bytes()
 }
@@ -168,7 +178,7 @@ impl Workload for InsertDelete {
         };
         vec![
             table("items", self.options.keys),
-            table("pool", self.options.slots),
+            table("pool", self.options.slots).with_group(GroupSpec::new("copy")),
             table("pairs", 2 * self.options.pairs),
             table("feuds", predicate_skew::PAIRS),
         ]
@@ -196,7 +206,9 @@ impl Workload for InsertDelete {
             }
         }
         for token in 0..self.tokens() {
-            insert(tables[1], &slot_key(3 * token), &u64::from(token).to_le_bytes())?;
+            let (key, number) = (slot_key(3 * token), u64::from(token).to_le_bytes());
+            insert(tables[1], &key, &number)?;
+            insert(tables[1].group(0), &key, &copy(u64::from(token)))?;
         }
         for pair in 0..self.options.pairs {
             for side in 0..2 {
@@ -246,8 +258,17 @@ impl InsertDelete {
     fn check_tokens(&self, pool: TableId, tx: &mut dyn Transaction) -> Result<Option<String>> {
         let mut found = vec![0u32; self.tokens() as usize];
         let keys: Vec<[u8; 4]> = (0..self.options.slots).map(slot_key).collect();
-        for row in look_up(tx, pool, &keys)?.into_iter().flatten() {
+        let copies = look_up(tx, pool.group(0), &keys)?;
+        for (row, copy) in look_up(tx, pool, &keys)?.into_iter().zip(copies) {
+            let (row, copy) = match (row, copy) {
+                (None, None) => continue,
+                (Some(row), Some(copy)) => (row, copy),
+                _ => return Ok(Some("half of a token lies on a slot".into())),
+            };
             let token = TOKEN.get(tx.bytes(row)?);
+            if TOKEN.get(tx.bytes(copy)?) != token {
+                return Ok(Some(format!("half of token {token} lies with half of another")));
+            }
             match found.get_mut(token as usize) {
                 Some(count) => *count += 1,
                 None => return Ok(Some(format!("token {token} was never there"))),

@@ -1,7 +1,9 @@
 //! One client of insert-delete: it draws a small program, and runs it.
 
 use super::predicate_skew::PredicateSkew;
-use super::{BALANCE, InsertDelete, TOKEN, item_key, item_value, number, side_key, slot_key};
+use super::{
+    BALANCE, FOUND, InsertDelete, TOKEN, copy, item_key, item_value, number, side_key, slot_key,
+};
 use crate::random::Random;
 use crate::workload::{free, present};
 use crate::{ClientId, Shape};
@@ -302,13 +304,19 @@ impl InsertDeleteClient {
         };
         let Some(token) = token else { return Ok(()) };
         let to = slot_key(self.to);
-        if tx.get(self.pool, &to)?.is_some() {
+        if let Some(taken) = tx.get_for_update(self.pool.group(0), &to)? {
+            let taken = tx.modify(taken)?;
+            // A reader of a state that never was may find anything.
+            FOUND.set(taken, FOUND.get(taken).wrapping_add(1));
             return Ok(());
         }
         let token_number = number(tx.bytes(token)?);
+        let key = tx.row_key(token)?.to_vec();
+        let copied = present(tx.get(self.pool.group(0), &key)?)?;
+        let copied = number(tx.bytes(copied)?);
         self.shown = token_number;
         tx.remove_row(token)?;
-        free(tx.insert(self.pool, &to, &token_number.to_le_bytes()))
+        free(tx.insert_parts(self.pool, &to, &[&token_number.to_le_bytes(), &copy(copied)]))
     }
 
     /// Takes an amount from one side of a pair if both together have it, else gives it.

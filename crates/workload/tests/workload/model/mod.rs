@@ -413,9 +413,12 @@ impl Transaction for ModelTx<'_> {
 
     fn remove_row(&mut self, row: Row) -> Result<()> {
         let (table, key) = self.accessed(row)?.clone();
-        self.write(table, &key)?;
         self.model.counts.removes += 1;
-        self.rows(table).remove(&key);
+        let groups = self.table(table)?.spec.groups.len();
+        for part in (table.0..).take(1 + groups).map(TableId) {
+            self.write(part, &key)?;
+            self.rows(part).remove(&key);
+        }
         Ok(())
     }
 }
