@@ -119,10 +119,11 @@ impl WorkloadFlags for TpccFlags {
 impl WorkloadFlags for TpccSqlFlags {
     fn load(&self, scope: &Scope) -> Result<Load, Stop> {
         let (options, micro) = self.tpcc.options(scope)?;
-        if options.totals_apart {
+        if self.tpcc.totals_apart == Some(true) {
             let problem = "yes: the statements have W_YTD and D_YTD in WAREHOUSE and DISTRICT";
             return Err(Stop::bad("--totals-apart", problem));
         }
+        let options = TpccOptions { totals_apart: false, ..options };
         Ok(self.tpcc.deferring(Load::new(WorkloadOptions::TpccSql(options), micro)))
     }
 
@@ -143,6 +144,7 @@ impl TpccFlags {
         let small = if scope.explored() { Scale::Micro } else { Scale::Spec };
         let scale = self.scale.unwrap_or(small);
         let micro = scale == Scale::Micro;
+        let apart = !scope.simulated() && !scope.scheme.needs_partitions;
         let warehouses = u32::try_from(scope.partners()).unwrap_or(u32::MAX);
         let options = TpccOptions {
             warehouses: self.warehouses.unwrap_or(warehouses),
@@ -151,7 +153,7 @@ impl TpccFlags {
             snapshot_reads: snapshot_reads(self.snapshot_reads, true, scope)?,
             scale,
             read_only_tables: self.read_only_tables,
-            totals_apart: self.totals_apart,
+            totals_apart: self.totals_apart.unwrap_or(apart),
             terminals: self.terminals,
         };
         valid(options.validate())?;

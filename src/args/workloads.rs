@@ -85,8 +85,9 @@ flags! {
         deferred: one_of(DEFERRALS, Deferral),
         /// Write the results of deliveries to this file, one line of JSON for each; with --deferred owner.
         deliveries: file(),
-        /// Whether W_YTD and D_YTD are groups of columns of their own, which payments add to and do not read.
-        totals_apart: yes_no() = "no",
+        /// Whether W_YTD and D_YTD are groups of columns of their own, which payments add to and do not read [default: yes
+        /// natively, but no where a transaction has its partitions to itself].
+        totals_apart: yes_no(),
         /// Where the terminals are that clients play: ten at every warehouse, dealt out to the clients, or one to each client
         /// at a warehouse of its own.
         terminals: one_of(TERMINALS, Terminals) = "spread",
