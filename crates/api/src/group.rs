@@ -97,9 +97,6 @@ impl TableSpec {
                 self.groups.len()
             ));
         }
-        if !self.groups.is_empty() && matches!(self.layout, TableLayout::Schema(_)) {
-            return refuse("rows of a table with a schema are in one group");
-        }
         for (at, group) in self.groups.iter().enumerate() {
             let name = &group.name;
             if !chiliad_row::is_name(name) || name.contains(['/', '.']) {
@@ -116,21 +113,23 @@ impl TableSpec {
     fn validate_columns_of_groups(&self) -> Result<()> {
         let own = [(&self.name, &self.layout)];
         let groups = self.groups.iter().map(|group| (&group.name, &group.layout));
-        let mut known: Vec<&str> = Vec::new();
-        for (name, layout) in own.into_iter().chain(groups) {
-            let TableLayout::Columns(layout) = layout else { continue };
+        let known = |layout: &TableLayout| {
+            matches!(layout, TableLayout::Columns(_) | TableLayout::Schema(_))
+        };
+        let mut names: Vec<String> = Vec::new();
+        for (name, layout) in own.into_iter().chain(groups).filter(|(_, layout)| known(layout)) {
+            let layout = layout.columns();
             layout.validate(&self.name)?;
+            let refuse =
+                |what: String| Err(Error::InvalidOption(format!("table {}: {what}", self.name)));
             if layout.row.is_empty() && !self.groups.is_empty() {
-                let what = format!("table {}: {name} has no column", self.name);
-                return Err(Error::InvalidOption(what));
+                return refuse(format!("{name} has no column"));
             }
-            for column in &layout.row {
-                if known.contains(&column.name.as_str()) {
-                    let what =
-                        format!("table {}: column {} is in two groups", self.name, column.name);
-                    return Err(Error::InvalidOption(what));
+            for column in layout.row {
+                if names.contains(&column.name) {
+                    return refuse(format!("column {} is in two groups", column.name));
                 }
-                known.push(&column.name);
+                names.push(column.name);
             }
         }
         Ok(())

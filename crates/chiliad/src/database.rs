@@ -2,6 +2,7 @@
 
 use crate::asynchronous::AsyncThreads;
 use crate::cache::{Held, Out, Own, Slots};
+use crate::declare;
 use crate::engine::{self, Engine};
 use crate::expiry::Sweeper;
 use crate::form::Schemas;
@@ -152,7 +153,7 @@ impl Database {
             _measurer: measurer,
             slots,
             sessions,
-            declared: Mutex::new(engine.tables().into_iter().collect()),
+            declared: Mutex::new(declare::all(&*engine)),
             schemas,
             changing: Mutex::new(()),
             rules,

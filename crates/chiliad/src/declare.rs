@@ -2,14 +2,21 @@
 
 use crate::form::Form;
 use crate::raw::{
-    ColumnPart, IndexKind, IndexParts, KeyPart, PartType, SecondarySpec, Source, TableLayout,
-    TableSpec,
+    ColumnPart, IndexKind, IndexParts, KeyPart, PartType, SecondarySpec, Source, TableId,
+    TableLayout, TableSpec,
 };
 use crate::{Column, ColumnType, Error, Key, Layout, Result, Row};
 use chiliad_api::SchemaError;
 use chiliad_api::TableSchema;
 use chiliad_api::row::{History, Schema, SchemaChange, SchemaColumn, Value, ValueSource};
+use chiliad_engine::NativeStore;
+use std::collections::HashMap;
 use std::sync::Arc;
+
+/// The declarations of all tables and groups of columns, by number.
+pub(crate) fn all(engine: &dyn NativeStore) -> HashMap<TableId, TableSpec> {
+    engine.tables().into_iter().flat_map(|(id, spec)| spec.with_groups(id)).collect()
+}
 
 /// The schema of a new table of such keys and rows.
 pub(crate) fn schema<K: Key, V: Row>() -> Result<TableSchema> {
@@ -104,11 +111,12 @@ pub(crate) fn with_expiry<V: Row>(
 
 /// Refuses rows that expire in a table that cannot be gone through.
 pub(crate) fn check_expiry<V: Row>(spec: &TableSpec) -> Result<()> {
-    if V::expiry().is_some() && spec.index == IndexKind::Hash {
-        let what = "rows that expire need an ordered table";
-        return Err(Error::InvalidOption(format!("table {}: {what}", spec.name)));
-    }
-    Ok(())
+    let what = match V::expiry() {
+        Some(_) if spec.index == IndexKind::Hash => "rows that expire need an ordered table",
+        Some(_) if !spec.groups.is_empty() => "rows in groups of columns do not expire",
+        _ => return Ok(()),
+    };
+    Err(Error::InvalidOption(format!("table {}: {what}", spec.name)))
 }
 
 /// The form of the rows of a table that is opened as `layout`.

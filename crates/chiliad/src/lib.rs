@@ -126,6 +126,7 @@ mod error;
 mod expiry;
 mod find;
 mod form;
+mod groups;
 #[cfg(doctest)]
 mod handles;
 mod held;
@@ -190,6 +191,7 @@ pub use column::Typed;
 pub use database::Database;
 pub use expiry::Clock;
 pub use find::Find;
+pub use groups::PartOfRow;
 pub use key::{Desc, Key, Lookup, Part, PartOf, Prefix};
 pub use key_range::KeyRange;
 pub use migration::{Migration, TableChanges};

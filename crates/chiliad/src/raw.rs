@@ -29,7 +29,7 @@
 //! [`Database::create_table_raw`]: crate::Database::create_table_raw
 //! [`Reader::raw`]: crate::Reader::raw
 
-pub use chiliad_api::{Visit, VisitIndex};
+pub use chiliad_api::{GROUPS_MAX, GroupSpec, Visit, VisitIndex};
 pub use chiliad_engine::{
     ColumnPart, IndexKind, IndexParts, KeyPart, PartType, SecondarySpec, Source, TableChange,
     TableId, TableLayout, TableSpec, Writes,

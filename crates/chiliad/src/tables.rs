@@ -51,8 +51,10 @@ impl Database {
         // Held throughout, so that nobody finds the table before its declaration.
         let mut declared = self.declared();
         let id = self.shared.engine.create_table(spec.clone())?;
-        self.shared.schemas.keep(id, &spec);
-        declared.insert(id, spec);
+        for (id, spec) in spec.with_groups(id) {
+            self.shared.schemas.keep(id, &spec);
+            declared.insert(id, spec);
+        }
         Ok(id)
     }
 
@@ -338,7 +340,7 @@ impl Database {
         let mut declared = self.shared.declared.lock().unwrap_or_else(PoisonError::into_inner);
         if self.shared.joined.is_some() {
             // Other servers declare tables too.
-            *declared = self.shared.engine.tables().into_iter().collect();
+            *declared = declare::all(&*self.shared.engine);
         }
         declared
     }

@@ -17,7 +17,7 @@ use std::time::SystemTime;
 /// Its writes are seen by itself at once and by others when it has committed. To roll back, return
 /// an error from the closure: [`Error::RolledBack`](crate::Error::RolledBack) or one of your own.
 pub struct Transaction<'w> {
-    reader: Reader<'w>,
+    pub(crate) reader: Reader<'w>,
     rules: &'w Rules,
 }
 
@@ -315,7 +315,12 @@ impl<'w> Transaction<'w> {
     }
 
     #[inline]
-    fn encode<K, V: Row>(&mut self, table: &Table<K, V>, key: &(impl Lookup<K> + ?Sized), row: &V) {
+    pub(crate) fn encode<K, V: Row>(
+        &mut self,
+        table: &Table<K, V>,
+        key: &(impl Lookup<K> + ?Sized),
+        row: &V,
+    ) {
         let scratch = &mut *self.reader.scratch;
         scratch.key.clear();
         key.encode(&mut scratch.key);

@@ -27,8 +27,7 @@ const MATED_CLASSES: usize = 44;
 pub(crate) const FORMS_END: usize = CLASSES + MATED_CLASSES;
 
 /// The longest value, with the scheme's words, that a record with a mate has in place.
-const PLAIN_BYTES_MAX: usize =
-    class_bytes(MATED_CLASSES as u8 - 1) as usize - HEAD_BYTES - LINK_BYTES;
+const PLAIN_BYTES_MAX: usize = class_bytes(MATED_CLASSES as u8 - 1) - HEAD_BYTES - LINK_BYTES;
 
 /// The size class of a form.
 #[inline]

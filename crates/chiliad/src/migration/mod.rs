@@ -9,7 +9,7 @@ pub use table_changes::TableChanges;
 
 use crate::raw::TableChange;
 use crate::watch::span;
-use crate::{Database, Error, Key, Nested, Result, Row, nest};
+use crate::{Database, Error, Key, Nested, Result, Row, declare, nest};
 use core::fmt;
 use std::sync::PoisonError;
 
@@ -194,7 +194,7 @@ impl Database {
         // Held throughout, so that nobody opens a table by the declaration before.
         let mut declared = self.declared();
         changes.bring_into_force()?;
-        *declared = self.shared.engine.tables().into_iter().collect();
+        *declared = declare::all(&*self.shared.engine);
         declared.iter().for_each(|(id, spec)| self.shared.schemas.keep(*id, spec));
         Ok(())
     }

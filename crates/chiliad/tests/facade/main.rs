@@ -15,6 +15,7 @@ mod feed;
 mod feed_positions;
 mod footprint;
 mod format_2;
+mod groups;
 mod handles;
 mod indexes;
 mod joined;

@@ -152,7 +152,15 @@ impl<M: Machine> Base<'_, M> {
             let Some(row) = session.get(from, key)? else { return Ok(()) };
             let made = rewrite(key, session.bytes(row)?);
             let (new_key, new_row) = made.map_err(|reason| failed(key, reason))?;
-            session.insert(to, &new_key, &new_row).map_err(|error| match error {
+            let mut parts = vec![new_row];
+            for group in 0..table.parts() - 1 {
+                // Rows have all their parts, which stay as they are.
+                if let Some(part) = session.get(from.group(group), key)? {
+                    parts.push(session.bytes(part)?.to_vec());
+                }
+            }
+            let parts: Vec<&[u8]> = parts.iter().map(|part| &part[..]).collect();
+            session.insert_parts(to, &new_key, &parts).map_err(|error| match error {
                 Error::DuplicateKey(_)
                 | Error::UniqueViolation { .. }
                 | Error::KeyTooLong { .. }

@@ -82,6 +82,9 @@ impl<M: Machine> Catalog<M> {
         debug_assert!(places.len() == blob.next as usize, "a place for each number given out");
         for (number, spec) in &blob.tables {
             places[*number as usize].layout = spec.layout.clone();
+            for (at, group) in spec.groups.iter().enumerate() {
+                places[TableId(*number).group(at).0 as usize].layout = group.layout.clone();
+            }
         }
         Self {
             version: M::Word::new(1),
@@ -336,6 +339,18 @@ pub(super) fn table_of_users<M: Machine>(
     found.ok_or_else(|| Error::UnknownTable(format!("number {}", id.0)))
 }
 
+/// A declaration with the layouts that its groups have by now.
+pub(super) fn with_group_layouts<M: Machine>(
+    mut spec: TableSpec,
+    places: &[Place<M>],
+    id: TableId,
+) -> TableSpec {
+    for (at, group) in spec.groups.iter_mut().enumerate() {
+        group.layout = places[id.group(at).0 as usize].layout.clone();
+    }
+    spec
+}
+
 /// Whether it is a table that a user has created, and neither an index nor a group of one.
 pub(super) fn is_whole<M: Machine>(table: &Table<M>) -> bool {
     !table.is_index && !table.is_group()
@@ -357,6 +372,7 @@ pub(super) fn blob_of<M: Machine>(places: &[Place<M>], applied: Vec<(u32, String
     let mut blob = Blob { next: places.len() as u32, applied, ..Blob::default() };
     for (number, place) in (0..).zip(places) {
         if let Some((spec, indexes)) = place.declared() {
+            let spec = with_group_layouts(spec, places, TableId(number));
             blob.add(number, spec, indexes);
         }
     }

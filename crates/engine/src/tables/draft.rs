@@ -1,7 +1,9 @@
 //! The next version of the catalog, made of changes that come into force together.
 
 use crate::durable::CatalogBlob as Blob;
-use crate::tables::catalog::{Catalog, Place, blob_of, check_names, is_whole, table_of_users};
+use crate::tables::catalog::{
+    Catalog, Place, blob_of, check_names, is_whole, table_of_users, with_group_layouts,
+};
 use crate::tables::table::{Declared, Kept, State, Table};
 use chiliad_api::{Error, Result, TableChange, TableId, TableLayout, TableSpec};
 use chiliad_machine::{Machine, Ordering, Word};
@@ -68,7 +70,8 @@ impl<M: Machine> Draft<M> {
         let tables = (0..).map(TableId).zip(&self.places);
         let tables = tables.filter_map(|(id, place)| {
             let table = place.table.as_ref().filter(|table| is_whole(table))?;
-            Some((id, table.spec_now(&place.layout).0))
+            let spec = table.spec_now(&place.layout).0;
+            Some((id, with_group_layouts(spec, &self.places, id)))
         });
         tables.collect()
     }
@@ -111,8 +114,12 @@ impl<M: Machine> Draft<M> {
     }
 
     fn change_layout(&mut self, id: TableId, layout: &TableLayout) -> Result<()> {
-        let (table, had) = self.get(id)?;
-        debug_assert!(!table.is_index, "an index has no columns");
+        let place = self.places.get(id.0 as usize);
+        let found = place.and_then(|place| Some((place.table.as_ref()?, &place.layout)));
+        // Groups have layouts of their own.
+        let found = found.filter(|(table, _)| !table.is_index);
+        let unknown = || Error::UnknownTable(format!("number {}", id.0));
+        let (table, had) = found.ok_or_else(unknown)?;
         let (mut spec, _) = table.spec_now(had);
         spec.change_layout(layout.clone())?;
         for index in table.secondary().iter().filter(|index| index.is_coming()) {
