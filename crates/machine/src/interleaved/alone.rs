@@ -36,6 +36,17 @@ pub(super) fn hand_on() -> bool {
     false
 }
 
+pub(super) fn rest(_pauses: u64) -> bool {
+    false
+}
+
+pub(super) fn has_siblings() -> bool {
+    false
+}
+
+#[inline]
+pub(super) fn has_woken() {}
+
 #[inline]
 pub(super) fn keep_turn(_keep: bool) {}
 #[inline]

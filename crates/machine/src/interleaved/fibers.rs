@@ -22,6 +22,7 @@ use super::pace::{Joined, Pace};
 use super::parked::Parked;
 use super::stack::{FiberStack, MEMBERS_MAX};
 use super::switch::{self, StackPointer};
+use crate::native::PAUSE;
 use crate::sleepers::{self, FiberBell, GroupBell};
 use crate::{Idle, Machine, Native, NoRoom, Ticks, Woken, WorkerId};
 use core::cell::{Cell, RefCell};
@@ -43,6 +44,12 @@ const TURN: Ticks = 20_000_000;
 
 /// How long a fiber keeps its place that sleeps in the middle of a transaction.
 const PLACE_KEPT: Ticks = 1_000_000;
+
+/// From this time on a fiber that rests sleeps: to sleep and to wake takes a fraction of it.
+const REST_ASLEEP: Ticks = 2_000;
+
+/// A thread whose fibers all sleep stays awake if the first is due within this time, which the system takes to wake it.
+const AWAKE: Ticks = 50_000;
 
 /// Ends of transactions between two looks at the clock: at most, and as many as come to this time.
 const STRIDE_MAX: u32 = 512;
@@ -167,12 +174,33 @@ pub(super) fn await_line(start: *const u8, lines: u32) {
     }
 }
 
-/// Lets a sibling run, unless the running fiber keeps its turn: siblings are then between transactions,
-/// most likely, and the wait is for another thread. Returns whether one ran.
+/// Lets a sibling run, unless the running fiber keeps its turn and none is in the middle of a transaction: then the
+/// wait is for another thread. Returns whether one ran.
 #[inline]
 pub(super) fn give_way() -> bool {
-    // SAFETY: null, or the running fiber, which lives in its group until the group is over.
-    unsafe { AWAITING.get().as_ref() }.is_some_and(Fiber::hand_on)
+    let waits = |fiber: &Fiber| !fiber.keeps.get() || fiber.has_peers();
+    running().is_some_and(|fiber| waits(fiber) && fiber.hand_on())
+}
+
+/// Lets siblings run for the time of so many pauses; whether it did.
+pub(super) fn rest(pauses: u64) -> bool {
+    running().is_some_and(|fiber| fiber.rest(pauses.saturating_mul(PAUSE)))
+}
+
+/// Whether siblings of the running fiber can run.
+pub(super) fn has_siblings() -> bool {
+    running().is_some_and(|fiber| !ptr::eq(fiber.next.get(), fiber))
+}
+
+/// The running fiber may have woken a sibling, which is in the middle of a transaction, most likely, and holds what others
+/// want: it runs as soon as this one hands on.
+#[inline]
+pub(super) fn has_woken() {
+    if let Some(fiber) = running()
+        && fiber.group().bell.is_rung()
+    {
+        fiber.group().turns.set(1);
+    }
 }
 
 /// Lets a sibling run; whether there was any.
@@ -303,6 +331,38 @@ impl Fiber {
         AWAITING.set(unsafe { (*next).awaiting.get() });
         // SAFETY: a fiber of the round lies suspended on a stack of this thread, or runs.
         unsafe { switch::switch(self.left.as_ptr(), (*next).left.get()) };
+        true
+    }
+
+    /// Whether a sibling that can run is in the middle of a transaction.
+    #[cold]
+    fn has_peers(&self) -> bool {
+        let mut at = self.next.get();
+        while !ptr::eq(at, self) {
+            // SAFETY: the fibers of the round live as long as the group.
+            let sibling = unsafe { &*at };
+            if sibling.depth.get() > 0 {
+                return true;
+            }
+            at = sibling.next.get();
+        }
+        false
+    }
+
+    /// Is out of the round for a time, or hands on for a short one. `false`: it has no siblings that could run meanwhile.
+    fn rest(&self, time: Ticks) -> bool {
+        if self.group().alone.get() || thread::panicking() {
+            return false;
+        }
+        let end = Native::now().saturating_add(time);
+        if time >= REST_ASLEEP {
+            self.park(Some(end), self.depth.get() > 0);
+        }
+        while Native::now() < end {
+            if !hand_on() {
+                Native::pause();
+            }
+        }
         true
     }
 
@@ -505,6 +565,8 @@ struct Leader<'a> {
     gate: VecDeque<&'a Fiber>,
     /// When the turn began of those in the round.
     turn: Ticks,
+    /// The one in the round that runs next.
+    place: usize,
     /// How the thread sleeps while no fiber can run; `None`: until one is woken.
     idle: Option<&'a dyn Idle>,
 }
@@ -512,21 +574,21 @@ struct Leader<'a> {
 impl Leader<'_> {
     /// Lets the fibers run until all are over.
     fn run(&mut self) {
-        let mut place = 0;
         loop {
             self.fill();
             if self.round.is_empty() {
                 return;
             }
             self.link();
-            let fiber = self.resume(self.round[place % self.round.len()]);
-            place = self.round.iter().position(|&it| ptr::eq(it, fiber)).unwrap_or(0);
+            self.place %= self.round.len();
+            let fiber = self.resume(self.round[self.place]);
+            self.place = self.place_of(fiber);
             match fiber.said.get() {
-                Said::Look => place += 1,
+                Said::Look => self.place += 1,
                 Said::Between => {
                     self.wake();
                     if self.steps_aside() {
-                        let fiber = self.round.remove(place);
+                        self.round.remove(self.place_of(fiber));
                         let urgent = self.gate.iter().take_while(|it| it.again.get()).count();
                         let behind = if fiber.again.get() { urgent } else { self.gate.len() };
                         self.gate.insert(behind, fiber);
@@ -534,17 +596,22 @@ impl Leader<'_> {
                 }
                 Said::Park => {
                     fiber.slept.set(if self.group.joined.is_some() { Native::now() } else { 0 });
-                    self.round.remove(place);
+                    self.round.remove(self.place);
                     self.parked.add(fiber.index, fiber.until.get());
                 }
                 Said::Over => {
-                    self.round.remove(place);
+                    self.round.remove(self.place);
                     if let Some((worker, _)) = fiber.registered.take() {
                         sleepers::leave(worker);
                     }
                 }
             }
         }
+    }
+
+    /// Where a fiber stands in the round.
+    fn place_of(&self, fiber: &Fiber) -> usize {
+        self.round.iter().position(|&it| ptr::eq(it, fiber)).unwrap_or(0)
     }
 
     /// Lets `fiber` run, and those after it, until one of them comes back: that one.
@@ -629,16 +696,22 @@ impl Leader<'_> {
     }
 
     /// Takes back into the round the fibers that were woken or whose time has come. Returns when the next one's
-    /// will.
+    /// will. One that was woken in the middle of a transaction runs next: it holds what others wait for.
     fn wake(&mut self) -> Ticks {
         self.group.bell.hush(&mut self.woken);
+        let mut next = self.place.min(self.round.len());
         for index in self.woken.drain(..) {
             let fiber = &self.fibers[index as usize];
             // One that is awake has taken its permit, or will when it is about to sleep.
             if self.parked.contains(index) && fiber.take_permit() {
                 self.parked.remove(index);
                 fiber.woken.set(Woken::ByPeer);
-                self.round.push(fiber);
+                if fiber.holds.get() {
+                    self.round.insert(next, fiber);
+                    next += 1;
+                } else {
+                    self.round.push(fiber);
+                }
             }
         }
         if self.parked.first_time() < Ticks::MAX {
@@ -672,7 +745,7 @@ impl Leader<'_> {
         match (self.idle, at_most) {
             (Some(idle), _) => idle.sleep(at_most),
             (None, None) => thread::park(),
-            (None, Some(Duration::ZERO)) => {}
+            (None, Some(_)) if due.saturating_sub(now) < AWAKE => Native::yield_now(),
             (None, Some(at_most)) => thread::park_timeout(at_most),
         }
     }
@@ -777,7 +850,8 @@ fn run<T>(
     };
     let parked = Parked::new(fibers.len());
     let woken = Vec::new();
-    Leader { group: &group, fibers: &fibers, round, parked, woken, gate, turn: 0, idle }.run();
+    Leader { group: &group, fibers: &fibers, round, parked, woken, gate, turn: 0, place: 0, idle }
+        .run();
     drop(fibers);
     Ok(results.into_iter().map(|result| result.into_inner().expect("it is over")).collect())
 }

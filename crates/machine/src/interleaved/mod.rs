@@ -130,6 +130,16 @@ impl Machine for Interleaved {
         }
     }
 
+    fn rest(pauses: u64) {
+        if !fibers::rest(pauses) {
+            Native::rest(pauses);
+        }
+    }
+
+    fn sleep_is_cheap() -> bool {
+        fibers::has_siblings()
+    }
+
     #[inline]
     fn stall(long: bool) {
         Native::stall(long);
@@ -152,6 +162,7 @@ impl Machine for Interleaved {
 
     fn unpark(worker: WorkerId) {
         Native::unpark(worker);
+        fibers::has_woken();
     }
 
     #[inline]
@@ -186,7 +197,7 @@ impl Machine for Interleaved {
     #[inline]
     fn begun(again: bool) {
         if again {
-            fibers::give_way();
+            fibers::hand_on();
         }
         fibers::begun(again);
     }
