@@ -27,25 +27,27 @@ pub fn park_for_long(until: Option<Ticks>) {
 pub(super) fn await_line(_start: *const u8, _lines: u32) {}
 
 #[inline]
-pub(super) fn give_way() -> bool {
-    false
-}
-
-#[inline]
 pub(super) fn hand_on() -> bool {
     false
 }
 
-pub(super) fn rest(_pauses: u64) -> bool {
-    false
-}
+pub(super) mod waiting {
+    #[inline]
+    pub(in crate::interleaved) fn give_way() -> bool {
+        false
+    }
 
-pub(super) fn has_siblings() -> bool {
-    false
-}
+    pub(in crate::interleaved) fn rest(_pauses: u64) -> bool {
+        false
+    }
 
-#[inline]
-pub(super) fn has_woken() {}
+    pub(in crate::interleaved) fn has_siblings() -> bool {
+        false
+    }
+
+    #[inline]
+    pub(in crate::interleaved) fn has_woken() {}
+}
 
 #[inline]
 pub(super) fn keep_turn(_keep: bool) {}

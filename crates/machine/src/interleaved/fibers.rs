@@ -17,12 +17,13 @@
 //! keeps its place for [`PLACE_KEPT`], as what it waits for comes soon as a rule; one that sleeps between
 //! two, or says that it waits for long ([`park_for_long`]), has none.
 
+pub(super) mod waiting;
+
 use super::overflow;
 use super::pace::{Joined, Pace};
 use super::parked::Parked;
 use super::stack::{FiberStack, MEMBERS_MAX};
 use super::switch::{self, StackPointer};
-use crate::native::PAUSE;
 use crate::sleepers::{self, FiberBell, GroupBell};
 use crate::{Idle, Machine, Native, NoRoom, Ticks, Woken, WorkerId};
 use core::cell::{Cell, RefCell};
@@ -44,9 +45,6 @@ const TURN: Ticks = 20_000_000;
 
 /// How long a fiber keeps its place that sleeps in the middle of a transaction.
 const PLACE_KEPT: Ticks = 1_000_000;
-
-/// From this time on a fiber that rests sleeps: to sleep and to wake takes a fraction of it.
-const REST_ASLEEP: Ticks = 2_000;
 
 /// A thread whose fibers all sleep stays awake if the first is due within this time, which the system takes to wake it.
 const AWAKE: Ticks = 50_000;
@@ -171,35 +169,6 @@ pub(super) fn await_line(start: *const u8, lines: u32) {
     if let Some(fiber) = unsafe { AWAITING.get().as_ref() } {
         Native::prefetch(start, lines);
         fiber.hand_on();
-    }
-}
-
-/// Lets a sibling run, unless the running fiber keeps its turn and none is in the middle of a transaction: then the
-/// wait is for another thread. Returns whether one ran.
-#[inline]
-pub(super) fn give_way() -> bool {
-    let waits = |fiber: &Fiber| !fiber.keeps.get() || fiber.has_peers();
-    running().is_some_and(|fiber| waits(fiber) && fiber.hand_on())
-}
-
-/// Lets siblings run for the time of so many pauses; whether it did.
-pub(super) fn rest(pauses: u64) -> bool {
-    running().is_some_and(|fiber| fiber.rest(pauses.saturating_mul(PAUSE)))
-}
-
-/// Whether siblings of the running fiber can run.
-pub(super) fn has_siblings() -> bool {
-    running().is_some_and(|fiber| !ptr::eq(fiber.next.get(), fiber))
-}
-
-/// The running fiber may have woken a sibling, which is in the middle of a transaction, most likely, and holds what others
-/// want: it runs as soon as this one hands on.
-#[inline]
-pub(super) fn has_woken() {
-    if let Some(fiber) = running()
-        && fiber.group().bell.is_rung()
-    {
-        fiber.group().turns.set(1);
     }
 }
 
@@ -331,38 +300,6 @@ impl Fiber {
         AWAITING.set(unsafe { (*next).awaiting.get() });
         // SAFETY: a fiber of the round lies suspended on a stack of this thread, or runs.
         unsafe { switch::switch(self.left.as_ptr(), (*next).left.get()) };
-        true
-    }
-
-    /// Whether a sibling that can run is in the middle of a transaction.
-    #[cold]
-    fn has_peers(&self) -> bool {
-        let mut at = self.next.get();
-        while !ptr::eq(at, self) {
-            // SAFETY: the fibers of the round live as long as the group.
-            let sibling = unsafe { &*at };
-            if sibling.depth.get() > 0 {
-                return true;
-            }
-            at = sibling.next.get();
-        }
-        false
-    }
-
-    /// Is out of the round for a time, or hands on for a short one. `false`: it has no siblings that could run meanwhile.
-    fn rest(&self, time: Ticks) -> bool {
-        if self.group().alone.get() || thread::panicking() {
-            return false;
-        }
-        let end = Native::now().saturating_add(time);
-        if time >= REST_ASLEEP {
-            self.park(Some(end), self.depth.get() > 0);
-        }
-        while Native::now() < end {
-            if !hand_on() {
-                Native::pause();
-            }
-        }
         true
     }
 

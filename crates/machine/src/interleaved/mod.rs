@@ -41,6 +41,7 @@ mod switch;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod trials;
 
+use fibers::waiting;
 #[cfg(not(all(target_arch = "x86_64", unix)))]
 pub use fibers::{MEMBERS_MAX, Pace};
 pub use fibers::{interleave, interleave_idle, park_for_long};
@@ -119,7 +120,7 @@ impl Machine for Interleaved {
 
     #[inline]
     fn pause() {
-        if !fibers::give_way() {
+        if !waiting::give_way() {
             Native::pause();
         }
     }
@@ -131,13 +132,13 @@ impl Machine for Interleaved {
     }
 
     fn rest(pauses: u64) {
-        if !fibers::rest(pauses) {
+        if !waiting::rest(pauses) {
             Native::rest(pauses);
         }
     }
 
     fn sleep_is_cheap() -> bool {
-        fibers::has_siblings()
+        waiting::has_siblings()
     }
 
     #[inline]
@@ -162,7 +163,7 @@ impl Machine for Interleaved {
 
     fn unpark(worker: WorkerId) {
         Native::unpark(worker);
-        fibers::has_woken();
+        waiting::has_woken();
     }
 
     #[inline]
