@@ -33,20 +33,20 @@ pub(super) fn hand_on() -> bool {
 
 pub(super) mod waiting {
     #[inline]
-    pub(in crate::interleaved) fn give_way() -> bool {
+    pub(crate) fn give_way() -> bool {
         false
     }
 
-    pub(in crate::interleaved) fn rest(_pauses: u64) -> bool {
+    pub(crate) fn rest(_pauses: u64) -> bool {
         false
     }
 
-    pub(in crate::interleaved) fn has_siblings() -> bool {
+    pub(crate) fn has_siblings() -> bool {
         false
     }
 
     #[inline]
-    pub(in crate::interleaved) fn has_woken() {}
+    pub(crate) fn has_woken() {}
 }
 
 #[inline]

@@ -17,8 +17,6 @@
 //! keeps its place for [`PLACE_KEPT`], as what it waits for comes soon as a rule; one that sleeps between
 //! two, or says that it waits for long ([`park_for_long`]), has none.
 
-pub(super) mod waiting;
-
 use super::overflow;
 use super::pace::{Joined, Pace};
 use super::parked::Parked;
@@ -65,17 +63,17 @@ thread_local! {
 
 /// A fiber, with all that its siblings need to hand on to it.
 #[repr(align(64))]
-struct Fiber {
+pub(super) struct Fiber {
     /// Where its stack was left.
     left: Cell<StackPointer>,
     /// The fiber that runs next: itself, if it is alone in the round.
-    next: Cell<*const Fiber>,
+    pub(super) next: Cell<*const Fiber>,
     /// Itself, where it hands on while it waits for memory; null where it keeps its turn.
     awaiting: Cell<*const Fiber>,
     /// It keeps its turn while it waits for memory until its transaction is over.
-    keeps: Cell<bool>,
+    pub(super) keeps: Cell<bool>,
     /// Transactions that it has begun and not ended: those inside another one's closure count.
-    depth: Cell<u32>,
+    pub(super) depth: Cell<u32>,
     /// It is at the gate with a transaction in hand that was refused.
     again: Cell<bool>,
     group: *const Group,
@@ -110,13 +108,13 @@ enum Said {
 }
 
 /// The state that a thread's fibers share.
-struct Group {
+pub(super) struct Group {
     /// Where the leader's stack was left.
     leader: Cell<StackPointer>,
     /// Turns until the next look for fibers to wake.
-    turns: Cell<u32>,
+    pub(super) turns: Cell<u32>,
     /// Only one is in the round, and none asleep: it never hands on.
-    alone: Cell<bool>,
+    pub(super) alone: Cell<bool>,
     /// Fibers to admit, as it was when the leader looked last.
     limit: Cell<usize>,
     /// More are in flight.
@@ -130,14 +128,14 @@ struct Group {
     stride: Cell<u32>,
     looked: Cell<Ticks>,
     /// Rung when a fiber is woken.
-    bell: Arc<GroupBell>,
+    pub(super) bell: Arc<GroupBell>,
     /// Says how many to admit, and counts what the fibers finish; `None`: all are admitted, nothing is counted.
     joined: Option<Joined>,
 }
 
 /// The running fiber; `None` on a thread's own stack.
 #[inline]
-fn running<'a>() -> Option<&'a Fiber> {
+pub(super) fn running<'a>() -> Option<&'a Fiber> {
     // SAFETY: set while a fiber runs, which the leader's frame outlives.
     unsafe { RUNNING.get().as_ref() }
 }
@@ -272,14 +270,14 @@ impl Fiber {
         }
     }
 
-    fn group(&self) -> &Group {
+    pub(super) fn group(&self) -> &Group {
         // SAFETY: the group is in the leader's frame, which outlives the fibers.
         unsafe { &*self.group }
     }
 
     /// The running fiber's turn ends, if anybody else can run. Whether anybody could.
     #[inline(always)]
-    fn hand_on(&self) -> bool {
+    pub(super) fn hand_on(&self) -> bool {
         debug_assert!(SECTIONS.get() == 0, "a switch under a latch or in a commit window");
         let turns = &self.group().turns;
         turns.set(turns.get().wrapping_sub(1));
@@ -414,7 +412,7 @@ impl Fiber {
 
     /// Sleeps until it is woken or until a time.
     #[cold]
-    fn park(&self, until: Option<Ticks>, holds: bool) -> Woken {
+    pub(super) fn park(&self, until: Option<Ticks>, holds: bool) -> Woken {
         debug_assert!(SECTIONS.get() == 0, "a park under a latch or in a commit window");
         let bell = self.registration().1;
         if bell.take_permit() {

@@ -40,7 +40,10 @@ mod stack;
 mod switch;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod trials;
+#[cfg(all(target_arch = "x86_64", unix))]
+mod waiting;
 
+#[cfg(not(all(target_arch = "x86_64", unix)))]
 use fibers::waiting;
 #[cfg(not(all(target_arch = "x86_64", unix)))]
 pub use fibers::{MEMBERS_MAX, Pace};

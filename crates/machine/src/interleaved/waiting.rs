@@ -1,6 +1,6 @@
 //! How the running fiber waits for a transaction, and between two attempts at one.
 
-use super::{Fiber, hand_on, running};
+use super::fibers::{Fiber, hand_on, running};
 use crate::native::PAUSE;
 use crate::{Machine, Native, Ticks};
 use core::ptr;
@@ -12,25 +12,25 @@ const REST_ASLEEP: Ticks = 2_000;
 /// Lets a sibling run, unless the running fiber keeps its turn and none is in the middle of a transaction: then the
 /// wait is for another thread. Returns whether one ran.
 #[inline]
-pub(in crate::interleaved) fn give_way() -> bool {
+pub(super) fn give_way() -> bool {
     let waits = |fiber: &Fiber| !fiber.keeps.get() || fiber.has_peers();
     running().is_some_and(|fiber| waits(fiber) && fiber.hand_on())
 }
 
 /// Lets siblings run for the time of so many pauses; whether it did.
-pub(in crate::interleaved) fn rest(pauses: u64) -> bool {
+pub(super) fn rest(pauses: u64) -> bool {
     running().is_some_and(|fiber| fiber.rest(pauses.saturating_mul(PAUSE)))
 }
 
 /// Whether siblings of the running fiber can run.
-pub(in crate::interleaved) fn has_siblings() -> bool {
+pub(super) fn has_siblings() -> bool {
     running().is_some_and(|fiber| !ptr::eq(fiber.next.get(), fiber))
 }
 
 /// The running fiber may have woken a sibling, which is in the middle of a transaction, most likely, and holds what others
 /// want: it runs as soon as this one hands on.
 #[inline]
-pub(in crate::interleaved) fn has_woken() {
+pub(super) fn has_woken() {
     if let Some(fiber) = running()
         && fiber.group().bell.is_rung()
     {
