@@ -22,6 +22,8 @@ pub(crate) struct Asked<'a> {
     pub output: &'a OutputFlags,
     /// `--history`.
     pub history: Option<&'a Path>,
+    /// `--deliveries`.
+    pub deliveries: Option<&'a Path>,
     /// `--series`.
     pub series: Option<&'a Path>,
 }
@@ -138,7 +140,8 @@ pub(crate) fn asked(command: &Command) -> Option<Asked<'_>> {
         Command::Bench(BenchCommand::Workload(workload)) => {
             let parts = workload.parts();
             let (history, series) = (parts.run.history.as_deref(), parts.on.series.as_deref());
-            Asked { history, series, ..alone(&parts.run.sweep, parts.output) }
+            let deliveries = parts.workload.deliveries();
+            Asked { history, deliveries, series, ..alone(&parts.run.sweep, parts.output) }
         }
         Command::Simulate(SimulateCommand::Timestamps(simulate)) => {
             let at_once = simulate.flags.machine.jobs.unwrap_or_else(computer::cores);
@@ -148,12 +151,14 @@ pub(crate) fn asked(command: &Command) -> Option<Asked<'_>> {
             let parts = workload.parts();
             let at_once = parts.on.machine.jobs.unwrap_or_else(computer::cores);
             let history = parts.run.history.as_deref();
-            Asked { at_once, history, ..alone(&parts.run.sweep, parts.output) }
+            let deliveries = parts.workload.deliveries();
+            Asked { at_once, history, deliveries, ..alone(&parts.run.sweep, parts.output) }
         }
         _ => return None,
     })
 }
 
 fn alone<'a>(sweep: &'a Option<String>, output: &'a OutputFlags) -> Asked<'a> {
-    Asked { sweep: sweep.as_deref(), at_once: 1, output, history: None, series: None }
+    let sweep = sweep.as_deref();
+    Asked { sweep, at_once: 1, output, history: None, deliveries: None, series: None }
 }

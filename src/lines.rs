@@ -68,6 +68,7 @@ fn interleaving(case: &Case) -> String {
             matches!(case.workload, "tpcc" | "tpcc-sql") && case.no_read_only,
             " --read-only-tables no".into(),
         ),
+        (matches!(case.workload, "tpcc" | "tpcc-sql") && case.inline, " --deferred inline".into()),
         (case.interleave > 1, format!(" --interleave {}", case.interleave)),
         (case.short_epochs, " --epoch 50us".into()),
         (case.no_snapshots, " --snapshots off".into()),

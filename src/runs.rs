@@ -39,7 +39,9 @@ pub fn run(words: &[String]) -> Result<(), Stop> {
 
 /// Creates the files of a single run; several runs have nowhere to put theirs.
 fn create(asked: &Asked<'_>, several: bool) -> Result<Files, Stop> {
-    for (flag, path) in [("--history", asked.history), ("--series", asked.series)] {
+    let Asked { history, deliveries, series, .. } = *asked;
+    for (flag, path) in [("--history", history), ("--deliveries", deliveries), ("--series", series)]
+    {
         if path.is_some() && several {
             return Err(Stop::bad(
                 flag,
@@ -48,7 +50,8 @@ fn create(asked: &Asked<'_>, several: bool) -> Result<Files, Stop> {
         }
     }
     Ok(Files {
-        history: OutputFile::create_if("--history", asked.history)?,
-        series: OutputFile::create_if("--series", asked.series)?,
+        history: OutputFile::create_if("--history", history)?,
+        deliveries: OutputFile::create_if("--deliveries", deliveries)?,
+        series: OutputFile::create_if("--series", series)?,
     })
 }

@@ -173,6 +173,15 @@ fn values_out_of_range_are_refused_with_the_range() {
     }
     refused("bench tpcc --warehouses 65536", &["--warehouses", "1 to 65535"]);
     refused("bench tpcc --remote-item 200", &["--remote-item", "0 to 100"]);
+    refused("bench tpcc --deferred never", &["--deferred", "never", "owner, inline"]);
+    refused("bench ycsb --deferred owner", &["--deferred"]);
+    let apart = "simulate tpcc --scheme hyder --servers 2 --deferred owner";
+    refused(apart, &["--deferred", "no memory in common", "accepted: inline"]);
+    let on = "--machine swarm-64 --scheme swarm";
+    refused(&format!("simulate tpcc {on} --deferred owner"), &["--deferred", "accepted: inline"]);
+    refused("bench tpcc --deferred inline --deliveries x", &["--deliveries", "--deferred owner"]);
+    refused("bench tpcc --repeat 2 --deliveries x", &["--deliveries", "one file"]);
+    refused("bench tpcc --deliveries /nowhere/x", &["--deliveries", "/nowhere/x"]);
     for (flags, accepted) in [
         ("smallbank --accounts 1", "2 to 100000000"),
         ("smallbank --hot-share 101", "0 to 100"),

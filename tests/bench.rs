@@ -94,6 +94,53 @@ fn transactions_are_counted_exactly() {
 }
 
 #[test]
+fn each_delivery_has_one_result() {
+    let folder = Folder::new("deliveries");
+    let path = folder.file("deliveries.jsonl");
+    let flags = "--warehouses 1 --transactions 2000 --verify";
+    for workload in ["tpcc", "tpcc-sql"] {
+        for in_flight in [1, 4] {
+            let line = format!(
+                "bench {workload} {flags} --interleave {in_flight} --deliveries {path} {SMALL}"
+            );
+            let result = result(&line);
+            assert_eq!(result["verified"]["passed"], true, "{line}: {}", result["verified"]);
+            assert_eq!(result["options"]["deferred"], "owner");
+            let deferred = &result["deferred"];
+            let delivered = &result["transactions"]["delivery"]["committed"];
+            assert_eq!(deferred["queued"], *delivered, "{line}");
+            assert_eq!(deferred["completed"], *delivered, "{line}");
+            assert_eq!(
+                (&deferred["within_80s"], &deferred["rule_holds"]),
+                (&1.0.into(), &true.into())
+            );
+            let all =
+                ["committed", "rolled_back"].map(|name| result[name].as_u64().expect("a count"));
+            assert_eq!(all.iter().sum::<u64>(), 2000, "{line}");
+            let written = std::fs::read_to_string(&path).expect("the results");
+            let records: Vec<serde_json::Value> =
+                written.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+            assert_eq!(records.len() as u64, delivered.as_u64().expect("a count"));
+            let numbers: std::collections::BTreeSet<String> =
+                records.iter().map(|it| format!("{}:{}", it["client"], it["number"])).collect();
+            assert_eq!(numbers.len(), records.len(), "no request has two");
+            let orders = records.iter().map(|it| it["orders"].as_array().expect("orders").len());
+            assert_eq!(Some(orders.sum::<usize>() as u64), deferred["orders"].as_u64());
+            for record in &records {
+                assert_eq!(record["warehouse"], 1);
+                assert!(
+                    record["queued_us"].as_f64() <= record["completed_us"].as_f64(),
+                    "{record}"
+                );
+            }
+        }
+    }
+    let result = result(&format!("bench tpcc --deferred inline {flags} {SMALL}"));
+    assert!(result.get("deferred").is_none());
+    assert_eq!(result["verified"]["passed"], true);
+}
+
+#[test]
 fn servers_of_a_log_have_threads_of_their_own_natively() {
     let line = format!("ycsb --scheme hyder --transactions 501 --records 1000 {SMALL}");
     for (flags, threads) in [("", 1), ("--pipeline 0", 0), ("--pipeline 3", 3)] {

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Bugs that simulated runs catch, and a seed at which they do.
-const SEEDS: [(&str, u64); 104] = [
+const SEEDS: [(&str, u64); 109] = [
     ("no-read-validation", 0),
     ("foreign-latch-ignored", 0),
     ("no-node-set", 1),
@@ -39,6 +39,8 @@ const SEEDS: [(&str, u64); 104] = [
     ("sibling-spun-for", 0),
     ("switch-in-commit-window", 0),
     ("counts-not-compared", 0),
+    ("added-to-an-old-value", 0),
+    ("added-twice", 0),
     ("range-not-looked-at-again", 0),
     ("rest-of-range-forgotten", 8),
     ("another-absence", 18),
@@ -118,16 +120,20 @@ const SEEDS: [(&str, u64); 104] = [
     ("sql-moved-row-stays", 0),
     ("sql-order-turned", 0),
     ("sql-first-not-added", 0),
+    ("deferred-place-shared", 228),
+    ("deferred-full-misread", 0),
+    ("deferred-left-behind", 2),
 ];
 
 /// Bugs that show in what a crash leaves behind, and a seed at which they do.
-const DISK_SEEDS: [(&str, u64); 21] = [
+const DISK_SEEDS: [(&str, u64); 22] = [
     ("incarnation-not-raised", 1),
     ("floor-at-the-end", 1),
     ("checkpoint-too-early", 11),
     ("log-removed-too-early", 12),
     ("appended-after-its-window", 7),
     ("reader-not-held-back", 0),
+    ("logged-before-its-sum", 0),
     ("replayed-as-found", 0),
     ("acknowledged-before-sync", 14),
     ("no-checksum", 8),

@@ -28,6 +28,7 @@ fn a_run_is_a_function_of_flags_and_seed() {
         "scan",
         "hash",
         "bank",
+        "counters",
     ] {
         for model in ["sc", "tso"] {
             let line = format!(
@@ -176,6 +177,26 @@ fn rows_of_which_only_the_start_exists_are_verified_too() {
     let line = "simulate ycsb --schedule random --record-bytes 700 --kept-bytes 16 --verify --transactions 100";
     let broken = chiliad(&format!("{line} --plant no-read-validation --json -"));
     assert!(stdout(&broken).contains("\"passed\":false"), "{}", stdout(&broken));
+}
+
+/// Clients that share a warehouse leave its deliveries to one of them, which then has them to itself.
+#[test]
+fn deliveries_do_not_refuse_each_other() {
+    let line = "simulate tpcc --scale micro --warehouses 1 --cores 4 --duration 400us --warmup 0s --verify";
+    let refused = |flags: &str| {
+        let run = result(&format!("{line} {flags}"));
+        assert_eq!(run["verified"]["passed"], true, "{flags}: {}", run["verified"]);
+        assert_eq!(run["consistency"]["failed"], Value::Array(Vec::new()), "{flags}");
+        let delivery = &run["transactions"]["delivery"];
+        let count = |name: &str| delivery[name].as_f64().expect("a count");
+        (count("aborted") / (count("committed") + count("aborted")), run["deferred"].clone())
+    };
+    let (owner, deferred) = refused("--deferred owner");
+    let (inline, none) = refused("--deferred inline");
+    assert!(owner < inline / 2.0, "{owner} of {inline}");
+    assert_eq!(none, Value::Null);
+    assert_eq!(deferred["queued"], deferred["completed"]);
+    assert!(deferred["delay_us"]["mean"].as_f64() > Some(0.0), "{deferred}");
 }
 
 /// What timed runs come to on whatever host, to the last field. A change of the machine's model, of the

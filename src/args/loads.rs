@@ -2,8 +2,9 @@
 
 use super::scope::{Scope, WorkloadFlags};
 use super::workloads::{
-    BankFlags, BiddingFlags, HashFlags, InsertDeleteFlags, ScanFlags, SmallbankFlags, TatpFlags,
-    TpcbSqlFlags, TpccFlags, TpccSqlFlags, TpceFlags, TxbenchFlags, YcsbFlags,
+    BankFlags, BiddingFlags, CountersFlags, HashFlags, InsertDeleteFlags, ScanFlags,
+    SmallbankFlags, TatpFlags, TpcbSqlFlags, TpccFlags, TpccSqlFlags, TpceFlags, TxbenchFlags,
+    YcsbFlags,
 };
 use chiliad_engine::IndexKind;
 use chiliad_host::Stop;
@@ -11,7 +12,7 @@ use chiliad_lab::spec::Load;
 use chiliad_words::take;
 use chiliad_workload::WorkloadOptions;
 use chiliad_workload::bidding::BiddingOptions;
-use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
+use chiliad_workload::micro::{BankOptions, CountersOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::sql::tpcb::TpcbOptions;
 use chiliad_workload::tatp::TatpOptions;
@@ -19,6 +20,7 @@ use chiliad_workload::tpcc::{Scale, TpccOptions};
 use chiliad_workload::tpce::TpceOptions;
 use chiliad_workload::txbench::TxbenchOptions;
 use chiliad_workload::ycsb::YcsbOptions;
+use std::path::Path;
 
 /// A validation of the workload crate's own, as bad input.
 fn valid(result: Result<(), String>) -> Result<(), Stop> {
@@ -106,18 +108,36 @@ fn kept_bytes(flag: Option<usize>, scope: &Scope) -> Result<Option<usize>, Stop>
 impl WorkloadFlags for TpccFlags {
     fn load(&self, scope: &Scope) -> Result<Load, Stop> {
         let (options, micro) = self.options(scope)?;
-        Ok(Load::new(WorkloadOptions::Tpcc(options), micro))
+        Ok(self.deferring(Load::new(WorkloadOptions::Tpcc(options), micro)))
+    }
+
+    fn deliveries(&self) -> Option<&Path> {
+        self.deliveries.as_deref()
     }
 }
 
 impl WorkloadFlags for TpccSqlFlags {
     fn load(&self, scope: &Scope) -> Result<Load, Stop> {
         let (options, micro) = self.tpcc.options(scope)?;
-        Ok(Load::new(WorkloadOptions::TpccSql(options), micro))
+        if options.totals_apart {
+            let problem = "yes: the statements have W_YTD and D_YTD in WAREHOUSE and DISTRICT";
+            return Err(Stop::bad("--totals-apart", problem));
+        }
+        Ok(self.tpcc.deferring(Load::new(WorkloadOptions::TpccSql(options), micro)))
+    }
+
+    fn deliveries(&self) -> Option<&Path> {
+        self.tpcc.deliveries()
     }
 }
 
 impl TpccFlags {
+    /// This load, its deliveries run by whom the flags say.
+    fn deferring(&self, load: Load) -> Load {
+        let deferral_records = self.deliveries.is_some();
+        Load { deferral: self.deferred, deferral_records, ..load }
+    }
+
     /// The options, and whether they are those of a handful of rows.
     fn options(&self, scope: &Scope) -> Result<(TpccOptions, bool), Stop> {
         let small = if scope.explored() { Scale::Micro } else { Scale::Spec };
@@ -131,6 +151,7 @@ impl TpccFlags {
             snapshot_reads: snapshot_reads(self.snapshot_reads, true, scope)?,
             scale,
             read_only_tables: self.read_only_tables,
+            totals_apart: self.totals_apart,
         };
         valid(options.validate())?;
         Ok((options, micro))
@@ -257,5 +278,15 @@ impl WorkloadFlags for BankFlags {
         options.snapshot_reads = snapshot_reads(self.snapshot_reads, true, scope)?;
         valid(options.validate())?;
         Ok(Load::new(WorkloadOptions::Bank(options), false))
+    }
+}
+
+impl WorkloadFlags for CountersFlags {
+    fn load(&self, scope: &Scope) -> Result<Load, Stop> {
+        let mut options = CountersOptions::default();
+        take!(options, self: counters);
+        options.snapshot_reads = snapshot_reads(self.snapshot_reads, true, scope)?;
+        valid(options.validate())?;
+        Ok(Load::new(WorkloadOptions::Counters(options), false))
     }
 }

@@ -25,9 +25,9 @@ pub use serve::ServeFlags;
 pub use soak::SoakFlags;
 pub use tasks::TaskFlags;
 pub use workloads::{
-    BankFlags, BiddingFlags, HashFlags, IndexFlags, LOCK_TABLES, LocksFlags, ScanFlags,
-    SimulatedTimestampsFlags, SmallbankFlags, TatpFlags, TimestampsFlags, TpcbSqlFlags, TpccFlags,
-    TpccSqlFlags, TpceFlags, TxbenchFlags, YcsbFlags,
+    BankFlags, BiddingFlags, CountersFlags, HashFlags, IndexFlags, LOCK_TABLES, LocksFlags,
+    ScanFlags, SimulatedTimestampsFlags, SmallbankFlags, TatpFlags, TimestampsFlags, TpcbSqlFlags,
+    TpccFlags, TpccSqlFlags, TpceFlags, TxbenchFlags, YcsbFlags,
 };
 
 use chiliad_host::{Stop, values};
@@ -149,6 +149,8 @@ pub enum Workload<M: Args> {
     Hash(Box<WorkloadRun<HashFlags, M>>),
     /// Accounts with a unique and an ordinary secondary index.
     Bank(Box<WorkloadRun<BankFlags, M>>),
+    /// Numbers that are added to without a look at them.
+    Counters(Box<WorkloadRun<CountersFlags, M>>),
 }
 
 /// A run of a workload with flags `W`.
@@ -196,6 +198,7 @@ impl<M: Args> Workload<M> {
             Self::Scan(run) => run.parts(),
             Self::Hash(run) => run.parts(),
             Self::Bank(run) => run.parts(),
+            Self::Counters(run) => run.parts(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use chiliad_engine::Info;
 use chiliad_host::Stop;
 use chiliad_lab::spec::{Load, On};
+use std::path::Path;
 
 /// What a workload's defaults depend on.
 pub struct Scope {
@@ -35,4 +36,9 @@ impl Scope {
 pub trait WorkloadFlags {
     /// Fills in the defaults.
     fn load(&self, scope: &Scope) -> Result<Load, Stop>;
+
+    /// Where the results of deferred requests go.
+    fn deliveries(&self) -> Option<&Path> {
+        None
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::run::{LATCHES, TIMESTAMPS};
 use super::{DrawnFlags, MachineFlags};
-use chiliad_driver::{LockMode, LockTableKind};
+use chiliad_driver::{Deferral, LockMode, LockTableKind};
 use chiliad_engine::{IndexKind, Timestamps};
 use chiliad_machine::MutexKind;
 use chiliad_words::flags;
@@ -79,6 +79,14 @@ flags! {
         /// Whether the table of items is declared read-only, so that reading it costs no scheme locks,
         /// timestamps or validation.
         read_only_tables: yes_no() = "yes",
+        /// Who runs deliveries, which are queued (clause 2.7): the client that owns the warehouse, between its own
+        /// transactions and one after another, or the client that makes them up, at once [default: owner; inline under hyder and
+        /// swarm].
+        deferred: one_of(DEFERRALS, Deferral),
+        /// Write the results of deliveries to this file, one line of JSON for each; with --deferred owner.
+        deliveries: file(),
+        /// Whether W_YTD and D_YTD are rows of their own, which payments add to and do not read.
+        totals_apart: yes_no() = "no",
     }
 }
 
@@ -261,6 +269,16 @@ flags! {
 }
 
 flags! {
+    /// `counters`.
+    CountersFlags {
+        /// Counters, 2 to 10000000 [default: 6].
+        counters: small(2, 10_000_000),
+        /// Whether audits read a snapshot of the past [default: yes where the scheme has snapshots].
+        snapshot_reads: yes_no(),
+    }
+}
+
+flags! {
     /// `index`.
     IndexFlags {
         /// Rows in the index, 1 to 4000000000.
@@ -411,6 +429,12 @@ const TPCE_MIXES: &Words<tpce::Mix> = &[
     ("standard", tpce::Mix::Standard, "Six transactions, in the specification's proportions"),
     ("thesis", tpce::Mix::Thesis, "Those of Yan's thesis: the first five"),
     ("thesis-result", tpce::Mix::ThesisResult, "As thesis, with trade-result for trade-update"),
+];
+
+/// `--deferred`.
+const DEFERRALS: &Words<Deferral> = &[
+    ("owner", Deferral::Owner, "The client that owns the warehouse"),
+    ("inline", Deferral::Inline, "The client that makes them up"),
 ];
 
 /// `--mix`.

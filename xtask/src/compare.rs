@@ -142,8 +142,10 @@ pub(crate) fn output(command: &mut Command) -> Result<(String, String), String> 
     if output.status.success() {
         return Ok((out, err));
     }
-    let last = err.lines().last().or(out.lines().last()).unwrap_or("says nothing").to_owned();
-    Err(format!("{program}: {}: {last}", output.status))
+    let said = if err.trim().is_empty() { &out } else { &err };
+    let mut last: Vec<&str> = said.lines().rev().take(3).collect();
+    last.reverse();
+    Err(format!("{program}: {}: {}", output.status, last.join("; ")))
 }
 
 /// The first number behind `word` on the last line of `text` that has it.

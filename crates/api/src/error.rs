@@ -5,7 +5,7 @@ use crate::layout_differs::LayoutDiffers;
 use crate::migration_failed::MigrationFailed;
 use crate::not_unique::NotUnique;
 use chiliad_log::{LogError, Position};
-use chiliad_row::{BadRow, BadValue, SchemaError};
+use chiliad_row::{BadNumber, BadRow, BadValue, SchemaError};
 use core::fmt;
 
 /// Why a scheme refused a transaction. The transaction may be run again.
@@ -163,6 +163,8 @@ pub enum Error {
     BadRow(Box<BadRow>),
     /// A value that a column cannot have: why.
     BadValue(Box<BadValue>),
+    /// Nothing was added to a number of a row: why.
+    BadNumber(Box<BadNumber>),
     /// A schema, or a change of one, that cannot be.
     Schema(Box<SchemaError>),
     /// The key is longer than [`chiliad_storage::KEY_BYTES_MAX`].
@@ -305,6 +307,12 @@ impl From<BadValue> for Error {
     }
 }
 
+impl From<BadNumber> for Error {
+    fn from(bad: BadNumber) -> Self {
+        Self::BadNumber(Box::new(bad))
+    }
+}
+
 impl From<SchemaError> for Error {
     fn from(wrong: SchemaError) -> Self {
         Self::Schema(Box::new(wrong))
@@ -416,6 +424,7 @@ impl Error {
             }
             Self::BadRow(bad) => write!(f, "the stored bytes do not fit the table's schema: {bad}"),
             Self::BadValue(bad) => write!(f, "no value of the column: {bad}"),
+            Self::BadNumber(bad) => write!(f, "nothing was added: {bad}"),
             Self::Schema(wrong) => write!(f, "{wrong}"),
             _ => self.fmt_of_logs(f),
         }

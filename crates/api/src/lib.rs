@@ -48,7 +48,9 @@ pub use cancel::{Cancel, Sleeper};
 pub use chiliad_log::{BadPosition, ChangeReader, EpochChanges, Position, Stepped, WriteOf};
 pub use chiliad_machine::{Fault, Rig};
 pub use chiliad_row as row;
-pub use chiliad_row::{BadRow, ColumnType, NoColumnType, SchemaError, key};
+pub use chiliad_row::{
+    BadNumber, BadRow, ColumnType, Integer, NoColumnType, Number, SchemaError, key,
+};
 pub use chiliad_storage::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 pub use duplicate::DuplicateKey;
 pub use error::{Error, Nested, PassedPosition, Reason, Result};

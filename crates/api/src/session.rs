@@ -13,6 +13,7 @@ use crate::transaction::{
     Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction, Visit, VisitIndex,
 };
 use chiliad_machine::{Fault, Machine, Ticks};
+use chiliad_row::Number;
 use core::marker::PhantomData;
 use core::mem;
 
@@ -353,6 +354,11 @@ impl<M: Machine, S: Session<M> + ?Sized> Transaction for Running<'_, M, S> {
     #[inline]
     fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
         self.session.put(table, key, value)
+    }
+
+    #[inline]
+    fn add(&mut self, table: TableId, key: &[u8], number: Number, n: i64) -> Result<bool> {
+        self.session.add(table, key, number, n)
     }
 
     #[inline]

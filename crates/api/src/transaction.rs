@@ -7,6 +7,7 @@
 
 use crate::{Result, TableId};
 use chiliad_machine::{Fault, Ticks};
+use chiliad_row::Number;
 use core::num::NonZeroU64;
 use core::ops::ControlFlow;
 
@@ -330,6 +331,34 @@ pub trait Transaction {
     /// # Errors
     /// As for [`Transaction::insert`], but for the duplicate.
     fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()>;
+
+    /// Adds `n` to a number of the row under `key`, and says whether there is such a row. The transaction does not learn
+    /// the sum.
+    ///
+    /// Additions to one row commute: an engine that can do so adds *blindly*, which means that the row does not
+    /// count as read, and makes the sum when nothing else can refuse the transaction any more; others of the same row
+    /// do not get into its way. By default, and under schemes that exclude others in any case, this is
+    /// [`Transaction::get_for_update`] and [`Transaction::modify`]. What the transaction itself reads of the row later has
+    /// the sum in it, and from then on it is an ordinary read and an ordinary write; an addition to a row that the
+    /// transaction has written changes what it has written.
+    ///
+    /// A row that is there when it is added to is there at the commit, or the transaction is refused; that there is
+    /// none is a read like any other.
+    ///
+    /// # Errors
+    /// [`crate::Error::BadNumber`]:
+    ///
+    /// - the row does not have the number: nothing has happened, and the transaction may go on;
+    /// - the sum is out of range: the transaction can only be rolled back, and nothing of it has happened. Of a blind
+    ///   addition the commit says so.
+    ///
+    /// Otherwise as for [`Transaction::get_for_update`] and [`Transaction::update`].
+    fn add(&mut self, table: TableId, key: &[u8], number: Number, n: i64) -> Result<bool> {
+        let Some(row) = self.get_for_update(table, key)? else { return Ok(false) };
+        number.add(&mut self.bytes(row)?.to_vec(), n)?;
+        number.add(self.modify(row)?, n)?;
+        Ok(true)
+    }
 
     /// Removes a row that was read.
     ///

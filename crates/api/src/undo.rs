@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::table::TableId;
 use crate::transaction::{Row, Transaction};
 use chiliad_machine::{Fault, Machine, Rig};
+use chiliad_row::Number;
 use core::marker::PhantomData;
 
 /// Of the writes since a savepoint only the first is taken back.
@@ -120,6 +121,21 @@ impl<M: Machine> UndoLog<M> {
     ) -> Result<()> {
         self.remember(tx, table, key)?;
         tx.put(table, key, value)
+    }
+
+    /// As [`Transaction::add`] of `tx`, which reads the row here.
+    ///
+    /// # Errors
+    /// As for that.
+    pub fn add<T: Transaction + ?Sized>(
+        &mut self,
+        tx: &mut T,
+        (table, key): (TableId, &[u8]),
+        number: Number,
+        n: i64,
+    ) -> Result<bool> {
+        self.remember(tx, table, key)?;
+        tx.add(table, key, number, n)
     }
 
     /// As [`Transaction::remove`] of `tx`.

@@ -6,6 +6,7 @@ use crate::engine::{self, Engine};
 use crate::expiry::Sweeper;
 use crate::form::Schemas;
 use crate::joined_threads::JoinedThreads;
+use crate::owners::Owners;
 use crate::persistent::Persistent;
 use crate::raw::{TableId, TableSpec};
 use crate::rules::Rules;
@@ -35,6 +36,7 @@ pub struct Database {
 pub(crate) struct Shared {
     /// They end first: the transaction in hand may need all the others.
     pub(crate) async_threads: AsyncThreads,
+    pub(crate) owners: Owners,
     ticker: Option<Ticker>,
     #[cfg(feature = "metrics")]
     _measurer: crate::watch::Measurer,
@@ -58,6 +60,7 @@ pub(crate) struct Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         self.async_threads.end();
+        self.owners.end();
         if let Some(persistent) = &mut self.persistent {
             persistent.wind_down();
         }
@@ -66,6 +69,9 @@ impl Drop for Shared {
         drop(self.ticker.take());
     }
 }
+
+/// Transactions in flight on each thread that runs futures.
+const ASYNC_IN_FLIGHT: usize = 8;
 
 /// Numbers databases within the process.
 static OPENED: AtomicU64 = AtomicU64::new(0);
@@ -135,9 +141,11 @@ impl Database {
         let (clock, partitions) = (options.clock.clone(), options.partitions);
         let sweeper = (!options.read_only)
             .then(|| Sweeper::new(engine.clone(), schemas.clone(), clock, partitions));
-        let threads = options.async_threads;
+        let (threads, owners) = (options.async_threads, options.owner_threads);
+        let threads = ("chiliad-async", threads, ASYNC_IN_FLIGHT);
         let shared = Shared {
             async_threads: AsyncThreads::new(threads, &slots, &rules, &sessions, &schemas),
+            owners: Owners::new(owners, &slots, &rules, &sessions, &schemas),
             sweeper,
             ticker: Some(ticker),
             #[cfg(feature = "metrics")]

@@ -52,6 +52,14 @@ pub(crate) enum Form {
 }
 
 impl Form {
+    /// The version that rows name.
+    pub fn version(self) -> Option<u16> {
+        match self {
+            Self::Versioned(version) => Some(version),
+            Self::Unversioned { .. } => None,
+        }
+    }
+
     /// Puts a row in place of what `out` holds.
     #[inline]
     pub fn write<V: Row>(self, row: &V, out: &mut Vec<u8>) {

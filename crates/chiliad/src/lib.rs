@@ -47,6 +47,7 @@
 //! - [`Database::run_each`]: several transactions in flight on one thread; [`Queue`]: the same for
 //!   servers;
 //! - [`Database::run_async`]: transactions as futures, for any runtime;
+//! - [`Database::submit_to`]: transactions handed to the thread that owns what they are about;
 //! - [`Worker`]: transactions without the look-up, or without a closure;
 //! - [`raw`]: bytes under bytes.
 //!
@@ -139,6 +140,7 @@ mod open;
 mod open_transaction;
 mod options;
 mod owned_thread;
+mod owners;
 mod pending;
 mod persistent;
 mod place;
@@ -158,6 +160,7 @@ mod session;
 mod sleeper;
 mod snapshot_ages;
 mod string_prefix;
+mod submit_to;
 mod table;
 mod table_list;
 mod tables;
@@ -209,7 +212,7 @@ pub use worker::Worker;
 
 pub use chiliad_api::RolledForward;
 pub use chiliad_derive::{Key, Row, Stored};
-pub use chiliad_engine::{Change, Difference, DuplicateKey, LayoutDiffers, LayoutPart};
+pub use chiliad_engine::{BadNumber, Change, Difference, DuplicateKey, LayoutDiffers, LayoutPart};
 pub use chiliad_engine::{CheckpointInfo, Checkpointed, LogError, Phase, Recovered};
 pub use chiliad_engine::{Column, ColumnType, Layout, NoColumnType};
 pub use chiliad_engine::{Error, Nested, Reason, Result, Snapshots, Timestamps};

@@ -94,6 +94,11 @@ pub struct Options {
     /// to 1,024, one for each core by default. They are started with the first of these, and each takes up to eight workers
     /// of [`Options::workers_max`].
     pub async_threads: usize,
+    /// Threads that own partitions, for transactions that are handed to them
+    /// ([`Database::submit_to`](crate::Database::submit_to)): 1 to 1,024, one for each core by default. Each is started with the first
+    /// transaction that it gets, and takes one worker of [`Options::workers_max`]. With another number partitions have
+    /// other owners.
+    pub owner_threads: usize,
     /// How long to wait before a refused transaction is run again.
     pub backoff: Backoff,
     /// When results are given out, for a database in a directory.
@@ -147,6 +152,7 @@ impl Default for Options {
             timestamps: engine.timestamps,
             workers_max: WORKERS_MAX,
             async_threads: Threads::one_per_core(),
+            owner_threads: Threads::one_per_core(),
             backoff: Backoff::default(),
             durability: Durability::default(),
             log_writers: durable.log.writers,
@@ -254,6 +260,12 @@ impl Options {
         Self { async_threads, ..self }
     }
 
+    /// Sets [`Options::owner_threads`].
+    #[must_use]
+    pub fn owner_threads(self, owner_threads: usize) -> Self {
+        Self { owner_threads, ..self }
+    }
+
     /// Sets [`Options::backoff`].
     #[must_use]
     pub fn backoff(self, backoff: Backoff) -> Self {
@@ -331,6 +343,7 @@ impl Options {
         let counts = [
             ("workers_max", self.workers_max, WORKERS_MAX),
             ("async_threads", self.async_threads, ASYNC_THREADS_MAX),
+            ("owner_threads", self.owner_threads, ASYNC_THREADS_MAX),
         ];
         match counts.into_iter().find(|(_, given, most)| !(1..=*most).contains(given)) {
             None => Ok(()),

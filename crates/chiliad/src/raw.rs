@@ -35,7 +35,7 @@ pub use chiliad_engine::{
     TableId, TableLayout, TableSpec, Writes,
 };
 pub use chiliad_engine::{Entry, Get, Range, Row, Scanned, Transaction};
-pub use chiliad_engine::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
+pub use chiliad_engine::{Integer, KEY_BYTES_MAX, Number, VALUE_BYTES_MAX};
 
 use crate::until::Until;
 use crate::{Error, Reason, Result};
@@ -52,8 +52,15 @@ pub struct Untyped<'w> {
     /// It remembers conflicts itself, whatever the closure makes of them.
     running: Running<'w, Interleaved, NativeSession>,
     until: Until,
+    /// From the first savepoint on. Boxed, since few transactions have one and each is moved several times.
+    undoing: Option<Box<Undoing>>,
+}
+
+/// What a transaction with savepoints keeps.
+#[derive(Default)]
+struct Undoing {
     /// Records the writes that a rollback to a savepoint undoes.
-    undo: UndoLog<Interleaved>,
+    log: UndoLog<Interleaved>,
     /// Why writes could not be taken back: it must not commit.
     spoilt: Option<Error>,
 }
@@ -61,26 +68,25 @@ pub struct Untyped<'w> {
 /// What an untyped transaction knows beside its session, while nobody has it in hand.
 pub(crate) struct Left {
     pub until: Until,
-    undo: UndoLog<Interleaved>,
-    spoilt: Option<Error>,
+    undoing: Option<Box<Undoing>>,
 }
 
 impl<'w> Untyped<'w> {
     pub(crate) fn new(running: Running<'w, Interleaved, NativeSession>, until: Until) -> Self {
-        Self { running, until, undo: UndoLog::default(), spoilt: None }
+        Self { running, until, undoing: None }
     }
 
     /// Leaves the transaction in progress on its session.
     pub(crate) fn leave(self) -> Left {
-        let Self { running, until, undo, spoilt } = self;
+        let Self { running, until, undoing } = self;
         running.suspend();
-        Left { until, undo, spoilt }
+        Left { until, undoing }
     }
 
     /// Takes up the transaction that was left in progress on a session.
     pub(crate) fn resume(session: &'w mut NativeSession, left: Left) -> Self {
-        let Left { until, undo, spoilt } = left;
-        Self { running: Running::resume(session), until, undo, spoilt }
+        let Left { until, undoing } = left;
+        Self { running: Running::resume(session), until, undoing }
     }
 
     /// Whether what was read so far is one state of the database.
@@ -108,11 +114,17 @@ impl<'w> Untyped<'w> {
         matches!(self.running.validate(), Err(Error::OutOfMemory { .. }))
     }
 
+    #[inline]
     pub(crate) fn commit(self) -> Result<chiliad_engine::Committed> {
-        match self.check() {
-            Ok(()) => self.running.commit(),
+        let checked = self.check();
+        let Self { running, undoing, .. } = self;
+        if let Some(undoing) = undoing {
+            forget_undoing(undoing);
+        }
+        match checked {
+            Ok(()) => running.commit(),
             Err(over) => {
-                self.running.rollback();
+                running.rollback();
                 Err(over)
             }
         }
@@ -133,27 +145,34 @@ impl<'w> Untyped<'w> {
     }
 
     /// Whether the transaction may go on.
+    #[inline]
     fn check(&self) -> Result<()> {
-        match &self.spoilt {
-            None => self.until.check(),
-            Some(error) => Err(error.clone()),
+        match self.undoing.as_deref() {
+            Some(Undoing { spoilt: Some(error), .. }) => Err(error.clone()),
+            _ => self.until.check(),
         }
     }
 
     /// The transaction's operations, unless its deadline has passed or it was canceled.
+    #[inline]
     fn operations(&mut self) -> Result<&mut NativeSession> {
         self.check()?;
         Ok(self.running.session())
     }
 
     /// The operations, and the log that has to hear of writes while a savepoint is set.
+    #[inline]
     fn recording(&mut self) -> Result<(&mut NativeSession, Option<&mut UndoLog<Interleaved>>)> {
         self.check()?;
-        let undo = self.undo.is_recording().then_some(&mut self.undo);
-        Ok((self.running.session(), undo))
+        let session = self.running.session();
+        match self.undoing.as_deref_mut() {
+            None => Ok((session, None)),
+            Some(undoing) => Ok((session, Some(&mut undoing.log).filter(|log| log.is_recording()))),
+        }
     }
 
     /// The operations, for a change of a row that was read.
+    #[inline]
     fn before_change(&mut self, row: Row) -> Result<&mut NativeSession> {
         let (operations, undo) = self.recording()?;
         if let Some(undo) = undo {
@@ -163,34 +182,43 @@ impl<'w> Untyped<'w> {
     }
 
     pub(crate) fn set_savepoint(&mut self) -> Savepoint {
-        self.undo.set()
+        self.undoing.get_or_insert_default().log.set()
     }
 
     pub(crate) fn release(&mut self, savepoint: Savepoint) {
-        self.undo.release(savepoint);
+        self.undoing.get_or_insert_default().log.release(savepoint);
     }
 
     /// Takes back what was written since. Where that fails, the transaction does not commit.
     pub(crate) fn roll_back_to(&mut self, savepoint: Savepoint) -> Result<()> {
-        let undone = self.undo.roll_back(self.running.session(), savepoint);
+        let Undoing { log, spoilt } = &mut **self.undoing.get_or_insert_default();
+        let undone = log.roll_back(self.running.session(), savepoint);
         match &undone {
             // The session remembers with what it was lost.
             Ok(()) | Err(Error::Conflict(_) | Error::TransactionOver) => {}
-            Err(error) => _ = self.spoilt.get_or_insert_with(|| error.clone()),
+            Err(error) => _ = spoilt.get_or_insert_with(|| error.clone()),
         }
         undone
     }
 }
 
+#[cold]
+fn forget_undoing(undoing: Box<Undoing>) {
+    drop(undoing);
+}
+
 impl Transaction for Untyped<'_> {
+    #[inline]
     fn get(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
         self.operations()?.get(table, key)
     }
 
+    #[inline]
     fn get_for_update(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
         self.operations()?.get_for_update(table, key)
     }
 
+    #[inline]
     fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {
         self.operations()?.get_many(requests, rows)
     }
@@ -229,10 +257,12 @@ impl Transaction for Untyped<'_> {
         self.running.table_of(row)
     }
 
+    #[inline]
     fn bytes(&self, row: Row) -> Result<&[u8]> {
         self.running.bytes(row)
     }
 
+    #[inline]
     fn insert(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
         match self.recording()? {
             (operations, Some(undo)) => undo.insert(operations, table, key, value),
@@ -240,14 +270,17 @@ impl Transaction for Untyped<'_> {
         }
     }
 
+    #[inline]
     fn update(&mut self, row: Row, value: &[u8]) -> Result<()> {
         self.before_change(row)?.update(row, value)
     }
 
+    #[inline]
     fn modify(&mut self, row: Row) -> Result<&mut [u8]> {
         self.before_change(row)?.modify(row)
     }
 
+    #[inline]
     fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
         match self.recording()? {
             (operations, Some(undo)) => undo.put(operations, table, key, value),
@@ -255,6 +288,15 @@ impl Transaction for Untyped<'_> {
         }
     }
 
+    #[inline]
+    fn add(&mut self, table: TableId, key: &[u8], number: Number, n: i64) -> Result<bool> {
+        match self.recording()? {
+            (operations, Some(undo)) => undo.add(operations, (table, key), number, n),
+            (operations, None) => operations.add(table, key, number, n),
+        }
+    }
+
+    #[inline]
     fn remove_row(&mut self, row: Row) -> Result<()> {
         self.before_change(row)?.remove_row(row)
     }

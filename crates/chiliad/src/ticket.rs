@@ -16,7 +16,8 @@ use std::thread;
 /// How the transaction ended, or the panic of its closure.
 type Answer<T, E> = thread::Result<Held<T, E>>;
 
-/// The result of a transaction that was given to a [`Queue`](crate::Queue). Wait for it with
+/// The result of a transaction that was given to a [`Queue`](crate::Queue), or handed to an owner by
+/// [`Database::submit_to`](crate::Database::submit_to). Wait for it with
 /// [`wait`](Ticket::wait), look with [`is_ready`](Ticket::is_ready), or await it: it is a future of no
 /// particular runtime.
 ///

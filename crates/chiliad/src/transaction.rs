@@ -4,7 +4,9 @@ use crate::key::Lookup;
 use crate::nest;
 use crate::raw::{Left, Transaction as _};
 use crate::rules::Rules;
-use crate::{Fetched, Pending, Reader, Reason, Result, Row, Table};
+use crate::{
+    BadNumber, Error, Fetched, Field, Pending, Reader, Reason, Result, Row, Stored, Table,
+};
 use chiliad_engine::Committed;
 use core::ops::{Deref, DerefMut};
 use std::time::SystemTime;
@@ -187,6 +189,68 @@ impl<'w> Transaction<'w> {
         let made = change(&mut row.value);
         self.store(&row)?;
         Ok(Some(made))
+    }
+
+    /// Adds `n` to an integer of the row under `key`, if there is one, and says whether there is.
+    ///
+    /// The transaction does not learn the sum, and so does not depend on what the number was: under `silo`, `global-tid`,
+    /// `key-value`, `occ` and `occ-serial` transactions that add to one row at the same time do not conflict, where those that
+    /// [`update`](Transaction::update) it do. It is for totals, counters and stocks that many change and few read. What
+    /// the transaction reads of the row later has the sum in it; from then on it is an ordinary update, and so it is in a
+    /// table with indexes and under other schemes. A column is a constant that the derive macro of [`Row`] generates, or
+    /// [`Field::whole`] where the row is one number.
+    ///
+    /// ```
+    /// # use chiliad::{Database, Row, Table};
+    /// #[derive(Row)]
+    /// struct Page {
+    ///     title: String,
+    ///     views: u64,
+    /// }
+    ///
+    /// # let db = Database::in_memory()?;
+    /// let pages: Table<u64, Page> = db.create_table("pages")?;
+    /// db.run(|tx| tx.insert(&pages, &7, &Page { title: "home".into(), views: 0 }))?;
+    ///
+    /// assert!(db.run(|tx| tx.add(&pages, &7, Page::VIEWS, 1))?);
+    /// assert!(!db.run(|tx| tx.add(&pages, &8, Page::VIEWS, 1))?);
+    /// assert_eq!(db.run(|tx| tx.get(&pages, &7))?.unwrap().views, 1);
+    ///
+    /// // A sum must be a number of the column.
+    /// let refused = db.run(|tx| tx.add(&pages, &7, Page::VIEWS, -2)).unwrap_err();
+    /// assert_eq!(refused.to_string(), "nothing was added: the sum with -2 is out of the range of u64");
+    /// # Ok::<(), chiliad::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`BadNumber`](crate::Error::BadNumber): the column is no integer that always has a value, and nothing has happened; or the
+    /// sum is out of its range. The transaction can only be rolled back then, and it may be its commit that says so.
+    /// Otherwise as for [`Transaction::update`].
+    pub fn add<K, V: Row, T: Stored>(
+        &mut self,
+        table: &Table<K, V>,
+        key: &(impl Lookup<K> + ?Sized),
+        column: Field<V, T>,
+        n: i64,
+    ) -> Result<bool> {
+        let number = column.number(table.form.version())?;
+        let id = self.reader.table(table)?;
+        if table.expiring.is_some() && self.reader.handle(table, key, true)?.is_none() {
+            return Ok(false);
+        }
+        let (raw, scratch) = self.reader.parts();
+        scratch.key.clear();
+        key.encode(&mut scratch.key);
+        match raw.add(id, &scratch.key, number, n) {
+            Err(Error::BadNumber(bad)) if matches!(*bad, BadNumber::OtherVersion { .. }) => {
+                // Written under an earlier version of the schema: the row gets this one first.
+                let Some(row) = self.fetch_for_update(table, key)? else { return Ok(false) };
+                self.store(&row)?;
+                let (raw, scratch) = self.reader.parts();
+                raw.add(id, &scratch.key, number, n)
+            }
+            added => added,
+        }
     }
 
     /// Removes the row under `key`, and says whether there was one.

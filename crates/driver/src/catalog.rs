@@ -60,7 +60,7 @@ pub fn faults() -> Vec<&'static Fault> {
     let clients = chiliad_api::FAULTS.iter().chain(chiliad_hyder::FAULTS);
     let tasks = chiliad_simulator::TASK_FAULTS.iter().chain(chiliad_swarm::FAULTS);
     let tasks = tasks.chain(chiliad_workload::tasks::FAULTS);
-    let sql = chiliad_workload::sql::FAULTS.iter();
+    let sql = chiliad_workload::sql::FAULTS.iter().chain(super::deferral::faults::FAULTS);
     chiliad_engine::faults()
         .chain(indexes.chain(below).chain(clients).chain(tasks).chain(sql).copied())
         .collect()

@@ -2,8 +2,9 @@
 //!
 //! This is all that stands between two transactions of a native run, so it reads no clock but for
 //! the transactions chosen to be timed, allocates nothing, and writes to memory of its own but for
-//! one count that the driver watches.
+//! one count that the driver watches. Requests that may wait are another matter: see `deferral`.
 
+use super::deferral::{Deferrals, Deferring, Queues};
 use super::history::unwrap_recorder;
 use super::open_loop::Arrivals;
 use super::sampling::{Generator, Sampler, TIMED_ONE_IN};
@@ -22,6 +23,7 @@ use std::sync::Arc;
 pub struct ClientReport {
     pub(crate) tally: Tally,
     pub(crate) recorder: Option<Recorder>,
+    pub(crate) deferrals: Option<Deferrals>,
     /// When the client's last transaction ended, by the machine's clock.
     pub(crate) ended: u64,
 }
@@ -41,23 +43,25 @@ enum Ended {
 /// A client on its session.
 pub(crate) struct Client<'a, M: Machine> {
     session: Box<dyn Session<M>>,
-    requests: Box<dyn AnyClient + 'a>,
-    client_id: ClientId,
+    pub(super) requests: Box<dyn AnyClient + 'a>,
+    pub(super) client_id: ClientId,
     /// Among the clients of this process.
     place: usize,
-    plan: &'a Plan,
-    signals: Arc<Signals>,
-    partitions: Vec<u32>,
-    random: Generator,
-    timed: Sampler,
+    pub(super) plan: &'a Plan,
+    pub(super) signals: Arc<Signals>,
+    pub(super) partitions: Vec<u32>,
+    pub(super) random: Generator,
+    pub(super) timed: Sampler,
     followed: Sampler,
     tally: Tally,
     committed: u64,
     /// Committed and not durable yet, oldest first.
     in_flight: VecDeque<InFlight>,
     /// The phase that it has seen last.
-    phase: Phase,
+    pub(super) phase: Phase,
     bell: Arc<Bell>,
+    /// Where requests that may wait are queued.
+    pub(super) deferring: Option<Deferring<M>>,
 }
 
 /// A transaction that has committed and is not durable yet.
@@ -78,6 +82,7 @@ impl<'a, M: Machine> Client<'a, M> {
         client_id: ClientId,
         plan: &'a Plan,
         run: &RunSignals,
+        queues: Option<Arc<Queues<M>>>,
     ) -> Self {
         // What is slow anyway, or must miss no arrival, is timed in full.
         let timed_in_full = plan.rate.is_some() || plan.recording.is_some() || M::SIMULATED;
@@ -97,6 +102,7 @@ impl<'a, M: Machine> Client<'a, M> {
             in_flight: VecDeque::new(),
             phase: Phase::Assemble,
             bell: Arc::clone(&run.1),
+            deferring: queues.map(Deferring::new),
         }
     }
 
@@ -120,27 +126,38 @@ impl<'a, M: Machine> Client<'a, M> {
         Ok(())
     }
 
-    /// Runs transactions until the run is over or the client has done its share.
+    /// Runs transactions until the run is over or the client has done its share, and what others have queued for it.
     pub(crate) fn run(&mut self) -> std::result::Result<(), Failure> {
+        M::clocked(true);
+        let has_done_its_share = self.run_own()?;
+        self.leave().map_err(Failure::doing("running a deferred transaction"))?;
+        if has_done_its_share {
+            self.drain().map_err(Failure::doing("waiting for the disk"))?;
+        }
+        Ok(())
+    }
+
+    /// Runs transactions; whether the client has done its share, and the run was not over before.
+    fn run_own(&mut self) -> std::result::Result<bool, Failure> {
         let mut left = self.share();
         if left == 0 {
-            return Ok(());
+            return Ok(false);
         }
         let mut arrivals = self.arrivals();
-        M::clocked(true);
         loop {
             M::between();
             self.look();
             if self.phase == Phase::Stop {
-                return Ok(());
+                return Ok(false);
             }
+            self.run_deferred().map_err(Failure::doing("running a deferred transaction"))?;
             let arrival = match &mut arrivals {
                 None => None,
                 Some(arrivals) => match arrivals.next::<M>(&mut self.random, &self.signals) {
                     Some(arrival) => Some(arrival),
                     None => {
                         self.look();
-                        return Ok(());
+                        return Ok(false);
                     }
                 },
             };
@@ -148,7 +165,7 @@ impl<'a, M: Machine> Client<'a, M> {
             if self.phase == Phase::Measure {
                 left -= 1;
                 if left == 0 {
-                    return self.drain().map_err(Failure::doing("waiting for the disk"));
+                    return Ok(true);
                 }
             }
         }
@@ -199,7 +216,7 @@ impl<'a, M: Machine> Client<'a, M> {
         Some(Arrivals::new::<M>(rate))
     }
 
-    /// Makes up one request and runs it to its end.
+    /// Makes up one request and runs it to its end, unless it may wait.
     #[inline]
     fn transaction(&mut self, arrival: Option<u64>) -> Result<()> {
         self.partitions.clear();
@@ -208,7 +225,24 @@ impl<'a, M: Machine> Client<'a, M> {
         if M::SIMULATED {
             M::work(Cost::Draw, self.requests.draws());
         }
+        if let Some(request) = self.to_be_deferred() {
+            return self.defer(request, arrival);
+        }
         let timed = self.timed.take(&mut self.random);
+        let start = if timed { Some(arrival.unwrap_or_else(M::now)) } else { None };
+        self.carry_out(shape, start, None)
+    }
+
+    /// Runs the request in hand to its end, and counts it; with the time at which its latency begins, if that is taken.
+    /// `waited` is for a request that has waited, which must be done whatever the phase, and says whether it was made
+    /// up in the window.
+    #[inline]
+    pub(super) fn carry_out(
+        &mut self,
+        shape: Shape,
+        start: Option<u64>,
+        waited: Option<bool>,
+    ) -> Result<()> {
         // Looking at a simulated clock is an event.
         let followed = self.plan.follow.is_some()
             && self.signals.following()
@@ -216,13 +250,15 @@ impl<'a, M: Machine> Client<'a, M> {
         if followed {
             self.session.sample_next();
         }
-        let start = if timed { Some(arrival.unwrap_or_else(M::now)) } else { None };
-        let ended = retry(InHand { client: self, shape })?;
+        let ended = retry(InHand { client: self, shape, waited: waited.is_some() })?;
         if followed {
             self.tally.add_parts(self.session.take_sample());
         }
         if M::SIMULATED && self.signals.is_over() {
             // The window was over before the transaction was.
+            return Ok(());
+        }
+        if waited.is_some_and(|measured| !self.counts_waited(measured)) {
             return Ok(());
         }
         let has_committed = matches!(ended, Ended::Committed(_));
@@ -241,11 +277,18 @@ impl<'a, M: Machine> Client<'a, M> {
         Ok(())
     }
 
+    /// Whether a request that has waited counts now that it is done: not after the window, and where the window is a number
+    /// of requests, only if it is one of these.
+    fn counts_waited(&self, measured: bool) -> bool {
+        let one_of_them = measured || matches!(self.plan.length, Length::Time(_));
+        self.phase != Phase::Stop && one_of_them
+    }
+
     fn ns_since(start: u64) -> u64 {
         Self::ns_between(start, M::now())
     }
 
-    fn ns_between(start: u64, end: u64) -> u64 {
+    pub(super) fn ns_between(start: u64, end: u64) -> u64 {
         let ticks = u128::from(end.saturating_sub(start));
         (ticks * 1_000_000_000 / u128::from(M::ticks_per_second())) as u64
     }
@@ -312,7 +355,8 @@ impl<'a, M: Machine> Client<'a, M> {
     /// Ends the client; returns its counts and records.
     pub(crate) fn finish(mut self) -> ClientReport {
         let recorder = self.session.take_recorder().and_then(unwrap_recorder);
-        ClientReport { tally: self.tally, recorder, ended: M::now() }
+        let deferrals = self.deferring.map(|deferring| deferring.deferrals);
+        ClientReport { tally: self.tally, recorder, deferrals, ended: M::now() }
     }
 }
 
@@ -320,6 +364,8 @@ impl<'a, M: Machine> Client<'a, M> {
 struct InHand<'c, 'a, M: Machine> {
     client: &'c mut Client<'a, M>,
     shape: Shape,
+    /// It has waited, and is done whatever comes.
+    waited: bool,
 }
 
 impl<M: Machine> Attempts for InHand<'_, '_, M> {
@@ -340,9 +386,15 @@ impl<M: Machine> Attempts for InHand<'_, '_, M> {
 
     fn aborted(&mut self, reason: Reason, _: u32) -> ControlFlow<Result<Ended>> {
         let client = &mut *self.client;
-        client.tally.kinds[self.shape.kind].aborted += 1;
-        client.tally.reasons[reason.index()] += 1;
-        if client.plan.retry == Retry::New || client.phase == Phase::Stop {
+        let is_over = client.phase == Phase::Stop;
+        if !(self.waited && is_over) {
+            client.tally.kinds[self.shape.kind].aborted += 1;
+            client.tally.reasons[reason.index()] += 1;
+        }
+        if self.waited {
+            return ControlFlow::Continue(());
+        }
+        if client.plan.retry == Retry::New || is_over {
             return ControlFlow::Break(Ok(Ended::Dropped));
         }
         ControlFlow::Continue(())

@@ -6,7 +6,8 @@
 //!        \                                          /
 //!         target.rs   a database with a workload's tables, its scheme forgotten
 //!             |
-//!         client.rs   one client's loop; stalled.rs, a transaction that never ends
+//!         client.rs   one client's loop; stalled.rs, a transaction that never ends;
+//!             |       deferral/, requests that wait for the client that owns their partition
 //!             |
 //!         tally.rs    counts and histograms       history.rs  what a verified run records
 //! ```
@@ -22,6 +23,8 @@ mod appending;
 mod bind;
 mod catalog;
 mod client;
+mod deferral;
+mod deferring;
 mod durable;
 pub mod explored;
 mod history;
@@ -69,6 +72,7 @@ pub use chiliad_hyder::{
 };
 pub use chiliad_lock::Mode as LockMode;
 pub use chiliad_simulated::open_on_simulator;
+pub use deferral::{Deferral, Deferrals, ResultRecord};
 pub use durable::{Bell, Durability, TimedDisk};
 pub use idle::Idle;
 pub use lock_trial::{LockCounts, LockLoad, LockTrial, LockVerdict};

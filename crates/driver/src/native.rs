@@ -15,7 +15,8 @@ use super::signals::{Phase, RunSignals, Signals};
 use super::slices::Slices;
 use super::threads::{join, no_thread, place};
 use super::{
-    Bell, Failure, Idle, Length, NativeReport, Plan, Progress, Tally, Target, load, watch,
+    Bell, Deferrals, Failure, Idle, Length, NativeReport, Plan, Progress, Tally, Target, load,
+    watch,
 };
 use chiliad_machine::{Interleaved, Machine, Native, Pace, Ticks, allowed_cores, interleave};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -184,6 +185,7 @@ fn run_clients(
     let logged = || (target.log_bytes(), checkpoints.load(Ordering::Relaxed));
     let cores = allowed_cores();
     let pace = Pace::new();
+    target.open_queues(plan);
     thread::scope(|scope| {
         let mut clients = Vec::with_capacity(plan.clients);
         for index in 0..plan.clients {
@@ -230,6 +232,7 @@ fn run_clients(
             tally: joined.tally,
             recorders: joined.recorders,
             complete: !signals.ended_early(),
+            deferrals: joined.deferrals,
             interrupted: measured.interrupted,
             conditions: None,
             differences: Vec::new(),
@@ -287,13 +290,20 @@ fn spawn_stalled<'scope>(
 struct Joined {
     tally: Tally,
     recorders: Vec<chiliad_checker::Recorder>,
+    deferrals: Option<Deferrals>,
     failure: Option<Failure>,
     ended: Ticks,
 }
 
 impl Joined {
     fn new(kinds: usize) -> Self {
-        Self { tally: Tally::new(kinds), recorders: Vec::new(), failure: None, ended: 0 }
+        Self {
+            tally: Tally::new(kinds),
+            recorders: Vec::new(),
+            deferrals: None,
+            failure: None,
+            ended: 0,
+        }
     }
 
     /// Joins all clients; all return.
@@ -313,6 +323,7 @@ impl Joined {
             Ok(client) => {
                 self.tally.add(&client.tally);
                 self.recorders.extend(client.recorder);
+                Deferrals::gather(&mut self.deferrals, client.deferrals);
                 self.ended = self.ended.max(client.ended);
             }
             Err(error) => self.failure = self.failure.take().or(Some(error)),

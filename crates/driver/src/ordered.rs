@@ -315,6 +315,7 @@ impl Requests<'_> {
             tally,
             recorders: Vec::new(),
             complete: true,
+            deferrals: None,
             conditions: ran.conditions,
             differences,
             failures: Vec::new(),

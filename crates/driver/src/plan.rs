@@ -1,7 +1,8 @@
 //! The plan of a run, resolved: no driver fills in a default.
 
 use super::signals::{Phase, Signals};
-use super::{Backoff, Durability};
+use super::{Backoff, Deferral, Durability};
+use chiliad_machine::Machine;
 use chiliad_workload::ClientId;
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,6 +67,10 @@ pub struct Plan {
     pub backoff: Backoff,
     /// Whether it then runs the same request again.
     pub retry: Retry,
+    /// Who runs requests that may wait, where the workload has some.
+    pub deferral: Deferral,
+    /// Keep a record of each one's result.
+    pub deferral_records: bool,
     /// The length of a commit epoch.
     pub epoch: Duration,
     /// Load the rows first; `false`: an earlier run on the same database has; natively only.
@@ -118,6 +123,8 @@ impl Plan {
             rate: None,
             backoff: Backoff::Exponential,
             retry: Retry::Same,
+            deferral: Deferral::Inline,
+            deferral_records: false,
             epoch,
             load: true,
             versions: false,
@@ -148,6 +155,11 @@ impl Plan {
     pub(crate) fn client_id(&self, client: usize, fiber: usize) -> ClientId {
         let (home, all) = (self.others.before + client, self.all_clients());
         ClientId { index: home + fiber * all, of: all * self.interleave, home, seed: self.seed }
+    }
+
+    /// How many homes its clients have.
+    pub(crate) fn homes<M: Machine>(&self) -> usize {
+        if M::SIMULATED { self.workers() } else { self.all_clients() }
     }
 
     /// The place of a fiber among those of this process.

@@ -1,6 +1,6 @@
 //! The results of a run.
 
-use super::{FollowingCost, Idle, Sample, Tally};
+use super::{Deferrals, FollowingCost, Idle, Sample, Tally};
 use chiliad_checker::Recorder;
 use chiliad_engine::Error;
 use chiliad_machine::shared_log::SharedLogError;
@@ -19,6 +19,8 @@ pub struct NativeReport {
     pub complete: bool,
     /// The window ended before its time: see [`super::Progress::interrupted`].
     pub interrupted: bool,
+    /// Requests that waited; `None` where none may, or where clients run them at once.
+    pub deferrals: Option<Deferrals>,
     /// The workload's conditions; `None` unless the plan asked for them.
     pub conditions: Option<Vec<Condition>>,
     /// The differences between copies of the database, where the plan asked for conditions.
@@ -54,6 +56,8 @@ pub struct SimulatedReport {
     pub recorders: Vec<Recorder>,
     /// The run was not cut short by the cap on the history's memory.
     pub complete: bool,
+    /// Requests that waited; `None` where none may, or where clients run them at once.
+    pub deferrals: Option<Deferrals>,
     /// The workload's conditions; `None` unless asked for, or where the run did not complete.
     pub conditions: Option<Vec<Condition>>,
     /// The differences between copies of the database, where the plan asked for conditions and the run completed.

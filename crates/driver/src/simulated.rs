@@ -8,7 +8,7 @@
 
 use super::client::ClientReport;
 use super::signals::{Phase, RunSignals, Signals};
-use super::{Failure, Length, Plan, SimulatedReport, Tally, Target, catalog};
+use super::{Deferrals, Failure, Length, Plan, SimulatedReport, Tally, Target, catalog};
 use chiliad_machine::{Machine, Ticks};
 use chiliad_simulator::{
     Config, Host, Outcome, Run, Sim, Verdict, begin_core_time, end_core_time, stopping,
@@ -152,6 +152,7 @@ pub fn run_loaded(mut loaded: Loaded, plan: &SimulatedPlan) -> Result<SimulatedR
     if plan.config.machine.is_some() {
         run.reconfigure(plan.config.clone());
     }
+    run.outside(|| target.open_queues(&plan.plan));
     let signals = plan.plan.signals();
     let left = Rc::new(Yield {
         clients: RefCell::default(),
@@ -174,10 +175,11 @@ pub fn run_loaded(mut loaded: Loaded, plan: &SimulatedPlan) -> Result<SimulatedR
     let (conditions, differences) = finish(run, plan, target, &outcome)?;
     let kinds = left.clients.borrow().first().map_or(0, |client| client.tally.kinds.len());
     let mut tally = Tally::new(kinds);
-    let mut recorders = Vec::new();
+    let (mut recorders, mut deferrals) = (Vec::new(), None);
     for client in left.clients.take() {
         tally.add(&client.tally);
         recorders.extend(client.recorder);
+        Deferrals::gather(&mut deferrals, client.deferrals);
     }
     let (begin, end) = (left.begin.get().max(signals.begun()), left.end.get());
     Ok(SimulatedReport {
@@ -186,6 +188,7 @@ pub fn run_loaded(mut loaded: Loaded, plan: &SimulatedPlan) -> Result<SimulatedR
         tally,
         recorders,
         complete: !signals.ended_early(),
+        deferrals,
         conditions,
         differences,
         failures: left.failures.take(),

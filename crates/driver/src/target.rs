@@ -4,6 +4,7 @@
 //! the run. One instance for each machine serves all schemes and workloads: see [`Bound`].
 
 use super::client::{Client, ClientReport};
+use super::deferral::Queues;
 use super::history::HistoryRecorder;
 use super::signals::{Phase, RunSignals};
 use super::stalled::Stalled;
@@ -77,6 +78,8 @@ pub trait Target {
     /// # Errors
     /// The engine's.
     fn reach_snapshot(&self) -> Result<(), Failure>;
+    /// Makes the queues of the plan's requests that may wait, before its clients begin.
+    fn open_queues(&self, plan: &Plan);
     /// Runs the client `client_id` on the calling worker until the signals say stop.
     ///
     /// # Errors
@@ -120,6 +123,8 @@ pub(crate) struct Bound<M: Machine, D: ?Sized, L: ?Sized> {
     /// Called when the rows are loaded, if set.
     loaded: Option<Box<Hook>>,
     hosts: usize,
+    /// Those of the run that began last.
+    queues: Mutex<Option<Arc<Queues<M>>>>,
     machine: PhantomData<fn() -> M>,
 }
 
@@ -158,8 +163,17 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Bound<M, D, L> {
         let tables =
             specs.into_iter().map(|spec| obtain(&*store, spec)).collect::<Result<Vec<_>, _>>()?;
         let log_tasks = log_tasks.into_iter().map(|task| Mutex::new(Some(task))).collect();
-        let (loaded, hosts) = (None, 1);
-        Ok(Self { store, workload, tables, names, log_tasks, loaded, hosts, machine: PhantomData })
+        Ok(Self {
+            store,
+            workload,
+            tables,
+            names,
+            log_tasks,
+            loaded: None,
+            hosts: 1,
+            queues: Mutex::default(),
+            machine: PhantomData,
+        })
     }
 
     /// This target with `hook`, called when the rows are loaded and no client has begun.
@@ -281,6 +295,11 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
         Ok(())
     }
 
+    fn open_queues(&self, plan: &Plan) {
+        let queues = Queues::new(plan, self.workload.deferring(), self.hosts);
+        *self.queues.lock().unwrap_or_else(PoisonError::into_inner) = queues.map(Arc::new);
+    }
+
     fn run_client(
         &self,
         client_id: ClientId,
@@ -299,7 +318,8 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
         }
         let requests = self.workload.any_client(&self.tables, client_id);
         let kinds = self.workload.kinds().len();
-        let mut client = Client::<M>::new(session, requests, kinds, client_id, plan, run);
+        let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut client = Client::<M>::new(session, requests, kinds, client_id, plan, run, queues);
         let rehearsed = client.rehearse();
         run.0.assemble::<M>(plan.place(client_id));
         let result = rehearsed.and_then(|()| client.run());

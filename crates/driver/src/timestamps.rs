@@ -93,6 +93,7 @@ pub fn simulate_drawing(drawing: &Drawing, config: &Config) -> Result<SimulatedR
         tally,
         recorders: Vec::new(),
         complete: true,
+        deferrals: None,
         conditions: None,
         differences: Vec::new(),
         failures: failures.take(),

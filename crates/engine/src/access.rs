@@ -3,7 +3,7 @@
 use crate::arena::Piece;
 use crate::record_slots::RecordSlots;
 use crate::record_word;
-use chiliad_api::TableId;
+use chiliad_api::{Number, TableId};
 use chiliad_machine::{Cost, Machine};
 use chiliad_storage::{Kind as SlotKind, LocalHeap, RecordRef};
 
@@ -28,6 +28,17 @@ pub enum Kind {
     Put,
     /// It becomes absent.
     Remove,
+    /// Its value gets the sum of itself and the [`Addition`]s of the write set, when the commit is prepared.
+    Add,
+}
+
+/// What is added to a number of a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Addition {
+    /// The entry of the write set; an addition counts while that is a [`Kind::Add`].
+    pub write: u32,
+    pub number: Number,
+    pub n: i64,
 }
 
 /// A deferred write. At most one for each record.
@@ -60,6 +71,16 @@ impl<M: Machine> Write<M> {
     pub fn is_void(&self) -> bool {
         self.kind == Kind::Remove && self.prior & record_word::ABSENT != 0
     }
+
+    /// Bytes of the value that a prepared write leaves, its stamp among them. A sum has as many as the version in
+    /// place, which nobody else writes.
+    #[inline]
+    pub fn new_bytes(&self) -> usize {
+        match self.kind {
+            Kind::Put | Kind::Remove => self.value.length as usize,
+            Kind::Add => self.record.value().length(),
+        }
+    }
 }
 
 /// The deferred writes, found by record.
@@ -67,12 +88,19 @@ pub struct WriteSet<M: Machine> {
     pub entries: Vec<Write<M>>,
     /// Indexes of entries in the order in which latches are taken.
     pub order: Vec<u32>,
+    /// What is to be added, in the order of the calls.
+    pub additions: Vec<Addition>,
     slots: RecordSlots,
 }
 
 impl<M: Machine> WriteSet<M> {
     pub fn new() -> Self {
-        Self { entries: Vec::new(), order: Vec::new(), slots: RecordSlots::new() }
+        Self {
+            entries: Vec::new(),
+            order: Vec::new(),
+            additions: Vec::new(),
+            slots: RecordSlots::new(),
+        }
     }
 
     #[inline]
@@ -90,6 +118,7 @@ impl<M: Machine> WriteSet<M> {
         self.slots.clear();
         self.entries.clear();
         self.order.clear();
+        self.additions.clear();
     }
 
     /// Frees the blocks that were set aside for writes and are in no record.
@@ -114,6 +143,21 @@ impl<M: Machine> WriteSet<M> {
             "the entry is the record's"
         );
         found
+    }
+
+    /// Remembers what is to be added. A run of additions of one sign to one number is one: it leaves the number's range
+    /// where any of them does.
+    pub fn add(&mut self, addition: Addition) {
+        let Addition { write, number, n } = addition;
+        debug_assert!(self.entries[write as usize].kind == Kind::Add, "it has a write");
+        if let Some(last) = self.additions.last_mut()
+            && (last.write, last.number, last.n.signum()) == (write, number, n.signum())
+            && let Some(sum) = last.n.checked_add(n)
+        {
+            last.n = sum;
+            return;
+        }
+        self.additions.push(addition);
     }
 
     /// Adds a write of a record that has none yet, and returns its index.

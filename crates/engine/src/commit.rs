@@ -1,6 +1,7 @@
 //! The commit, the same for all schemes, on one screen: prepare, append, install, release.
 
 use crate::access::{Kind, Write};
+use crate::additions::LOGGED_BEFORE_ITS_SUM;
 use crate::contract::{Abort, CommitPoint, Context, Scheme};
 use crate::core::{Core, State, context};
 use crate::durable::{APPENDED_AFTER_ITS_WINDOW, TRANSACTION_BYTES_MAX};
@@ -39,9 +40,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.renew_gaps()?;
         // Prepare: conflicting transactions are excluded from here on, and spin.
         M::enter_section();
-        let point = match self.scheme.prepare(&mut context!(self), &mut self.writes) {
+        let point = match self.prepare() {
             Ok(point) => point,
-            Err(abort) => return Err(self.abort_commit(view, abort)),
+            Err(error) => return Err(self.abort_commit(view, error)),
         };
         self.verification.writes(point, &self.writes, &self.arena);
         debug_assert!(point.order & record_word::FLAGS == 0, "an order leaves room for flags");
@@ -50,26 +51,12 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             self.inner.words.epochs.close_window(self.heap.slot());
         }
         self.verification.prepared(point);
-        self.append(point);
-        // Install, all writes with one context.
-        let mut cx = context!(self);
-        for at in 0..self.writes.entries.len() {
-            M::work(Cost::Install, 1);
-            let write = &self.writes.entries[at];
-            if M::fault(&SWITCH_IN_COMMIT_WINDOW) {
-                M::await_line(write.record.as_ptr().cast_const().cast(), 1);
-            }
-            if write.is_void() {
-                self.scheme.skip_write(write.record);
-                continue;
-            }
-            let value = self.verification.payload(write, &self.arena);
-            self.scheme.install(&mut cx, point, &mut self.writes, at, value);
+        if !M::fault(&LOGGED_BEFORE_ITS_SUM) {
+            self.append(point);
         }
-        let in_place = |write: &Write<M>| write.is_void() || write.spare[1].is_none();
-        debug_assert!(self.writes.entries.iter().all(in_place), "each value is in its record");
         let wrote = !self.writes.is_empty();
         if wrote {
+            self.install(point);
             self.leave_tombstones(point);
             if S::NEEDS.collects_before_release {
                 self.scheme.collect(&mut context!(self), view, usize::MAX);
@@ -93,6 +80,42 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         Ok(Committed { epoch: point.epoch, seen_epoch, order: point.order, wrote })
     }
 
+    /// Excludes conflicting transactions; what is added to rows becomes values of theirs.
+    #[inline]
+    fn prepare(&mut self) -> Result<CommitPoint> {
+        let prepared = self.scheme.prepare(&mut context!(self), &mut self.writes);
+        let point = prepared.map_err(|abort| self.mark_aborted(abort))?;
+        if M::fault(&LOGGED_BEFORE_ITS_SUM) {
+            self.append(point);
+        }
+        self.make_sums()?;
+        let valued = |write: &Write<M>| write.kind != Kind::Add;
+        debug_assert!(self.writes.entries.iter().all(valued), "the log gets values");
+        Ok(point)
+    }
+
+    /// Makes all writes the newest versions of their records, with one context.
+    #[inline]
+    fn install(&mut self, point: CommitPoint) {
+        debug_assert!(self.heap.is_pinned(), "records stay while they are written");
+        let mut cx = context!(self);
+        for at in 0..self.writes.entries.len() {
+            M::work(Cost::Install, 1);
+            let write = &self.writes.entries[at];
+            if M::fault(&SWITCH_IN_COMMIT_WINDOW) {
+                M::await_line(write.record.as_ptr().cast_const().cast(), 1);
+            }
+            if write.is_void() {
+                self.scheme.skip_write(write.record);
+                continue;
+            }
+            let value = self.verification.payload(write, &self.arena);
+            self.scheme.install(&mut cx, point, &mut self.writes, at, value);
+        }
+        let in_place = |write: &Write<M>| write.is_void() || write.spare[1].is_none();
+        debug_assert!(self.writes.entries.iter().all(in_place), "each value is in its record");
+    }
+
     /// Asserts the invariants of every write set that is about to be prepared.
     #[inline]
     fn debug_check_writes(&self, view: &View<M>) {
@@ -110,11 +133,10 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         debug_assert!(self.writes.entries.iter().all(fresh), "nothing is prepared yet");
     }
 
-    /// The scheme aborts the commit that it was to prepare: rolls the transaction back.
+    /// The transaction cannot commit, which its scheme was to prepare, or has prepared: rolls it back.
     #[cold]
-    fn abort_commit(&mut self, view: &View<M>, abort: Abort<M>) -> Error {
+    fn abort_commit(&mut self, view: &View<M>, error: Error) -> Error {
         self.heap.unpin();
-        let error = self.mark_aborted(abort);
         self.abort_and_collect(view, false);
         M::leave_section();
         debug_assert!(matches!(self.attempt.state, State::Idle), "it is rolled back");

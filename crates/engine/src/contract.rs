@@ -142,6 +142,9 @@ pub struct Needs {
     /// An old version belongs to the garbage of the worker that has overwritten it, and is freed when no snapshot of its
     /// epoch is left. Links that lead to it stay: no reader follows them.
     pub versions_expire: bool,
+    /// The scheme keeps an addition apart from what was read until `prepare`: `Kind::Add` of its write set. Others are
+    /// given a write of what the transaction has read.
+    pub carries_additions: bool,
     /// Words that each record has for the scheme besides its header word: `RecordRef::further`.
     pub record_words: usize,
     /// Reads and writes go through a private copy of the whole row (Yu et al., 2014, 2.2), also where a transaction
@@ -157,6 +160,7 @@ impl Needs {
         collects_before_release: false,
         watches_gaps: false,
         versions_expire: false,
+        carries_additions: false,
         record_words: 0,
         copies_rows: false,
     };
@@ -191,7 +195,8 @@ impl Needs {
 ///   hold for microseconds.
 /// - **`prepare` opens the commit window** (`Epochs::open_window`) once conflicting transactions are excluded, and not
 ///   before; `release` and `abort` close it.
-/// - **Nothing fails after `prepare`**: memory that [`install`](Self::install) needs is set aside there.
+/// - **Nothing fails after `prepare`**: memory that [`install`](Self::install) needs is set aside there. One thing does:
+///   the sum of an addition may be out of range, and `abort` follows, under a scheme that carries additions.
 /// - **Orders grow along the versions of a record**, across its removal and insertion too.
 /// - **The header word stays that of `record_word.rs`**: log, checkpoints and recovery read it under every scheme.
 /// - **`abort` never waits** and releases whatever the transaction has by then.
@@ -229,17 +234,29 @@ pub trait Scheme<M: Machine>: Sized + 'static {
 
     /// Reads as [`read`](Self::read) does, where a look at the record is all that there is to do: nobody is in the way, and
     /// the reads before need not be looked at. `None`: ask `read`. Most reads are such, and what `read` is given costs
-    /// more than they do.
+    /// more than they do. `opaque` are the epochs, where what was read is to be one state before the end.
     #[inline]
     fn read_alone(
         &mut self,
         record: RecordRef<M>,
         arena: &mut Arena,
         gaps: &Gaps<M>,
-        opacity: bool,
+        opaque: Option<&Epochs<M>>,
     ) -> Option<Version> {
-        let _ = (record, arena, gaps, opacity);
+        let _ = (record, arena, gaps, opaque);
         None
+    }
+
+    /// Reads the newest version of `record` and does not remember it: what an addition looks at, to find that the row is
+    /// there and has the number. Called under schemes that carry additions (`Needs::carries_additions`).
+    fn peek(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+        arena: &mut Arena,
+    ) -> Step<M, Version> {
+        let _ = (cx, record, arena);
+        unreachable!("a scheme that carries additions looks at the rows added to")
     }
 
     /// Reads a record of a table in which nothing will ever change. The transaction may have begun when

@@ -7,7 +7,7 @@
 //! | to see | look into |
 //! | --- | --- |
 //! | the interface, and what is remembered | `tx`, `core`; `access`, `handles`, `arena` |
-//! | what operations do | `read_ops`, `scan_ops`, `write_ops`, `index_ops`; `commit`, `ending` |
+//! | what operations do | `read_ops`, `scan_ops`, `write_ops`, `additions`, `index_ops`; `commit`, `ending` |
 //! | concurrency control | `scheme`: the trait [`Scheme`], and one file or folder a scheme |
 //! | commit epochs, snapshot boundaries | `epoch` |
 //! | a database on a disk | `durable` |
@@ -26,6 +26,7 @@
 )]
 
 mod access;
+mod additions;
 pub mod any;
 mod arena;
 mod base;
@@ -63,14 +64,14 @@ mod write_ops;
 
 pub use chiliad_api::key;
 pub use chiliad_api::{
-    Alone, Cancel, Change, Checkpointed, Column, ColumnPart, ColumnType, Committed, Contents,
-    Copied, Crew, Difference, DuplicateKey, Entry, Error, Footprint, Get, Hold, Host, HotRecord,
-    IndexKind, IndexParts, Info, Intent, Isolation, KeyPart, Layout, LayoutDiffers, LayoutPart,
-    LogContents, LogTask, MigrationFailed, NativeSession, NativeStore, Nested, NoColumnType,
-    NotUnique, OpenedNatively, OpenedOn, OpenedStore, Outer, Part, PartType, Phase, Range, Reason,
-    Recorder, Recovered, Result, RewrittenRow, Row, Running, Scanned, SecondarySpec, Session,
-    Sleeper, Source, Stamp, Stats, Store, TableChange, TableId, TableLayout, TableMemory,
-    TableSpec, Transaction, WriteKind, Writes,
+    Alone, BadNumber, Cancel, Change, Checkpointed, Column, ColumnPart, ColumnType, Committed,
+    Contents, Copied, Crew, Difference, DuplicateKey, Entry, Error, Footprint, Get, Hold, Host,
+    HotRecord, IndexKind, IndexParts, Info, Integer, Intent, Isolation, KeyPart, Layout,
+    LayoutDiffers, LayoutPart, LogContents, LogTask, MigrationFailed, NativeSession, NativeStore,
+    Nested, NoColumnType, NotUnique, Number, OpenedNatively, OpenedOn, OpenedStore, Outer, Part,
+    PartType, Phase, Range, Reason, Recorder, Recovered, Result, RewrittenRow, Row, Running,
+    Scanned, SecondarySpec, Session, Sleeper, Source, Stamp, Stats, Store, TableChange, TableId,
+    TableLayout, TableMemory, TableSpec, Transaction, WriteKind, Writes,
 };
 pub use chiliad_log::{CheckpointInfo, LogError, LogOptions, MANIFEST_NAME, Stepped};
 pub use chiliad_storage::{KEY_BYTES_MAX, Supply, Usage, VALUE_BYTES_MAX, WORKERS_MAX};
@@ -90,6 +91,7 @@ pub use worker::{Tx, Worker};
 pub fn faults() -> impl Iterator<Item = &'static chiliad_machine::Fault> {
     let others = [
         commit::FAULTS,
+        additions::FAULTS,
         gaps::FAULTS,
         wait::FAULTS,
         durable::FAULTS,

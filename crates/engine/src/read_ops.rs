@@ -168,7 +168,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         M::work(Cost::Read, 1);
         debug_assert!(self.heap.is_pinned(), "the record stays");
         if let Some(write) = self.writes.find(record) {
-            return Ok(self.own_write(id, key, record, write));
+            return self.own_write(id, key, record, write);
         }
         let key_piece = self.arena.push(key);
         let Some(version) = self.read(sealed, record)? else {
@@ -197,7 +197,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 let stamped = core.verification.is_on();
                 return core.scheme.read_sealed(record, &mut core.arena, stamped);
             }
-            match core.scheme.read_alone(record, &mut core.arena, &core.gaps, core.opacity) {
+            let opaque = core.opacity.then_some(&core.inner.words.epochs);
+            match core.scheme.read_alone(record, &mut core.arena, &core.gaps, opaque) {
                 Some(version) => Step::Done(version),
                 None => {
                     core.scheme.read(&mut context!(core), record, &mut core.arena, &core.writes)
@@ -207,15 +208,24 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.resolve(step)
     }
 
-    fn own_write(&mut self, id: TableId, key: &[u8], record: RecordRef<M>, write: u32) -> Looked {
+    fn own_write(
+        &mut self,
+        id: TableId,
+        key: &[u8],
+        record: RecordRef<M>,
+        write: u32,
+    ) -> Result<Looked> {
+        if self.writes.entries[write as usize].kind == Kind::Add {
+            self.read_added(write)?;
+        }
         let own = &self.writes.entries[write as usize];
         let value = own.value;
         debug_assert!(own.record == record && own.table == id, "the write is of the record");
         if own.kind == Kind::Remove {
-            return Looked::Absent;
+            return Ok(Looked::Absent);
         }
         let key = self.arena.push(key);
-        Looked::Row(self.handles.note(Access { record, table: id, key, value, write }))
+        Ok(Looked::Row(self.handles.note(Access { record, table: id, key, value, write })))
     }
 
     /// The bytes of a row.

@@ -5,8 +5,8 @@ use crate::core::State;
 use crate::tables::dropped::unpin_catalog_version;
 use crate::worker::Worker;
 use chiliad_api::{
-    Cancel, Committed, Entry, Error, Get, Intent, Outer, Part, Range, Recorder, Result, Row,
-    Scanned, Session, TableId, Transaction, Visit, VisitIndex,
+    Cancel, Committed, Entry, Error, Get, Intent, Number, Outer, Part, Range, Recorder, Result,
+    Row, Scanned, Session, TableId, Transaction, Visit, VisitIndex,
 };
 use chiliad_machine::{Fault, Machine, Ticks};
 
@@ -29,9 +29,12 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         error
     }
 
-    /// The transaction in progress has not committed, for this reason: rolls it back.
+    /// The transaction in progress has not committed, for this reason: rolls it back. The reason is a conflict where it was
+    /// found in a state that never was: an index may have the entry of a later value of a row that was changed.
     #[cold]
     fn fail_to_commit(&mut self, error: Error) -> Error {
+        let may_stand = error.is_retryable() || self.core.attempt.state != State::Active;
+        let error = if may_stand { error } else { self.validate().err().unwrap_or(error) };
         let Self { view, core } = self;
         if core.attempt.state != State::Idle {
             core.abort_and_collect(view, false);
@@ -300,6 +303,13 @@ impl<M: Machine, S: Scheme<M>> Transaction for Worker<M, S> {
         let Worker { view, core } = self;
         core.ready(true)?;
         core.put(view, table, key, value)
+    }
+
+    #[inline]
+    fn add(&mut self, table: TableId, key: &[u8], number: Number, n: i64) -> Result<bool> {
+        let Worker { view, core } = self;
+        core.ready(true)?;
+        core.add(view, table, key, number, n)
     }
 
     fn remove_row(&mut self, row: Row) -> Result<()> {

@@ -312,15 +312,42 @@ impl<M: Machine> Verification<M> {
     fn append_stamps(&self, writes: &mut WriteSet<M>, arena: &mut Arena) {
         debug_assert!(self.on, "only a verified run has stamps");
         for write in &mut writes.entries {
-            write.value = match write.kind {
-                Kind::Put => {
-                    let stamp = stamp::make(self.stamp, arena.get(write.value), self.reach);
-                    let copy = arena.duplicate(write.value);
-                    let behind = arena.push(&stamp);
-                    Piece { length: copy.length + behind.length, ..copy }
-                }
-                Kind::Remove => arena.push(&stamp::make_absent(self.stamp)),
-            };
+            match write.kind {
+                Kind::Put => write.value = self.append_stamp(write.value, arena),
+                Kind::Remove => write.value = arena.push(&stamp::make_absent(self.stamp)),
+                // It gets its stamp with its sum.
+                Kind::Add => {}
+            }
+        }
+    }
+
+    fn append_stamp(&self, value: Piece, arena: &mut Arena) -> Piece {
+        let stamp = stamp::make(self.stamp, arena.get(value), self.reach);
+        let copy = arena.duplicate(value);
+        let behind = arena.push(&stamp);
+        Piece { length: copy.length + behind.length, ..copy }
+    }
+
+    /// A new value with its stamp.
+    #[inline]
+    pub fn stamped(&self, value: Piece, arena: &mut Arena) -> Piece {
+        if self.on { self.append_stamp(value, arena) } else { value }
+    }
+
+    /// The value in the bytes of a version that is there.
+    #[inline]
+    pub fn without_stamp(&self, bytes: Piece) -> Piece {
+        let stamp = if self.on { STAMP_BYTES as u32 } else { 0 };
+        Piece { length: bytes.length.saturating_sub(stamp), ..bytes }
+    }
+
+    /// The transaction adds to the version whose bytes, with their stamp, are the write's value for now: it has read
+    /// that version.
+    #[inline]
+    pub fn added(&mut self, write: &Write<M>, arena: &Arena) {
+        if self.on {
+            let stamp = stamp::read(arena.get(write.value), self.reach, false);
+            self.report_read(write.table, arena.get(write.key), stamp, false);
         }
     }
 
@@ -353,7 +380,7 @@ impl<M: Machine> Verification<M> {
             let kind = match write.kind {
                 Kind::Remove => WriteKind::Remove,
                 Kind::Put if absent => WriteKind::Insert,
-                Kind::Put => WriteKind::Update,
+                Kind::Put | Kind::Add => WriteKind::Update,
             };
             recorder.write(write.table, arena.get(write.key), kind, overwritten, point.order);
             let stamped = arena.get(write.value);

@@ -191,7 +191,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Looks at a record that an insertion found under its key.
     fn claim(&mut self, id: TableId, key: &[u8], record: RecordRef<M>) -> Result<Claim> {
         if let Some(write) = self.writes.find(record) {
-            let present = self.writes.entries[write as usize].kind == Kind::Put;
+            let present = self.writes.entries[write as usize].kind != Kind::Remove;
             return Ok(if present { Claim::Present } else { Claim::Own(write) });
         }
         debug_assert!(self.heap.is_pinned(), "the record stays");
@@ -260,6 +260,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         for secondary in table.secondary() {
             secondary.check(self.arena.get(key), value)?;
         }
+        self.read_added_row(table, row)?;
         let write = self.write_of(row, indexed)?;
         let value = self.arena.push(value);
         let own = &mut self.writes.entries[write as usize];
@@ -292,8 +293,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     #[inline]
     pub fn modify(&mut self, view: &View<M>, row: Row) -> Result<&mut [u8]> {
         debug_assert!(!self.heap.is_pinned(), "no operation is in progress");
-        let table = self.handles.access(row)?.table;
-        let indexed = !view.writable(table, self.attempt.loads)?.secondary().is_empty();
+        let table = view.writable(self.handles.access(row)?.table, self.attempt.loads)?;
+        let indexed = !table.secondary().is_empty();
+        self.read_added_row(table, row)?;
         let write = self.write_of(row, indexed)?;
         let own = &mut self.writes.entries[write as usize];
         if own.kind == Kind::Remove {
@@ -383,6 +385,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             // Its entries must be those of the value that they are removed for.
             self.align_indexes(view)?;
         }
+        self.read_added_row(table, row)?;
         let write = self.write_of(row, indexed)?;
         let own = &mut self.writes.entries[write as usize];
         let (key, value) = (own.key, own.value);

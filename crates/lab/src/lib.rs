@@ -12,6 +12,7 @@
 
 mod built;
 pub mod calibrate;
+mod counting;
 pub mod figure;
 pub mod machines;
 pub mod result;

@@ -37,8 +37,15 @@ pub fn read<W: Word>(source: &[W], target: &mut [u8]) {
     for (chunk, word) in chunks.iter_mut().zip(words) {
         *chunk = word.load(Ordering::Relaxed).to_le_bytes();
     }
-    if let Some(word) = last.first() {
-        rest.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes()[..rest.len()]);
+    let Some(word) = last.first() else { return };
+    let (word, bits) = (word.load(Ordering::Relaxed), 8 * rest.len());
+    match target.last_chunk_mut() {
+        // The last eight bytes at once: a copy of as many as the length says is a call.
+        Some(end) => {
+            let before = u64::from_le_bytes(*end) << bits >> bits;
+            *end = (before | word << (64 - bits)).to_le_bytes();
+        }
+        None => target.copy_from_slice(&word.to_le_bytes()[..target.len()]),
     }
 }
 
@@ -51,11 +58,17 @@ pub fn write<W: Word>(target: &[W], source: &[u8]) {
     for (chunk, word) in chunks.iter().zip(words) {
         word.store(u64::from_le_bytes(*chunk), Ordering::Relaxed);
     }
-    if let Some(word) = last.first() {
-        let mut bytes = [0; 8];
-        bytes[..rest.len()].copy_from_slice(rest);
-        word.store(u64::from_le_bytes(bytes), Ordering::Relaxed);
-    }
+    let Some(word) = last.first() else { return };
+    let end = match source.last_chunk() {
+        // As in `read`.
+        Some(end) => u64::from_le_bytes(*end) >> (64 - 8 * rest.len()),
+        None => {
+            let mut bytes = [0; 8];
+            bytes[..rest.len()].copy_from_slice(rest);
+            u64::from_le_bytes(bytes)
+        }
+    };
+    word.store(end, Ordering::Relaxed);
 }
 
 /// [`Word::copy_words`] by single loads and stores, likewise.

@@ -135,7 +135,7 @@ impl Head {
     ///
     /// # Errors
     /// [`BadRow`] for a body that does not reach as far.
-    #[inline]
+    #[inline(always)]
     pub fn cell<'b>(&self, body: &'b [u8], place: Place) -> Result<Option<&'b [u8]>, BadRow> {
         if let Some((byte, bit)) = place.null
             && body.get(byte).ok_or_else(|| self.too_short(body))? & bit != 0

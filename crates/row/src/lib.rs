@@ -10,6 +10,7 @@
 //! | the types of columns and their text form | `column_type` |
 //! | the bytes of a value, and a value of any type | `value` |
 //! | where the columns lie in a row | `format` |
+//! | integers of a row that are added to in place | `number` |
 //! | columns, defaults, changes; old rows as new ones | `schema`, `change`, `history`, `upgrade` |
 //! | instants and addresses as numbers and bytes | `parts` |
 //! | keys: bytes that compare as their values do | `key`, `order`, `decimal` |
@@ -26,6 +27,7 @@ pub mod foreign;
 mod format;
 mod history;
 pub mod key;
+mod number;
 mod order;
 pub mod parts;
 mod schema;
@@ -40,6 +42,7 @@ pub use decimal::Decimal;
 pub use error::{BadRow, BadValue, SchemaError};
 pub use format::{At, Head, Place, RowFormat, VERSION_BYTES, split, with_version};
 pub use history::History;
+pub use number::{BadNumber, Integer, Number};
 pub use order::{read_key, write_key};
 pub use schema::{Schema, SchemaColumn};
 pub use source::ValueSource;

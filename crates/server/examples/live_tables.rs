@@ -5,7 +5,7 @@
 //! port that it says: `SELECT * FROM accounts`, `CALL transfer(1, 2, 30)`. Ctrl-D of the application's input ends it.
 
 use chiliad::{Database, Error, Row, Table, Transaction};
-use chiliad_server::{OwnedDatum, Server, SqlError};
+use chiliad_server::{Server, SqlError};
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -55,11 +55,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let server = Server::builder(db.clone())
         .listen("127.0.0.1:0".parse()?)
-        .procedure("transfer", move |tx, arguments| match arguments {
-            [OwnedDatum::Int(from), OwnedDatum::Int(to), OwnedDatum::Int(amount)] => {
-                transfer(tx, &accounts, (*from, *to, *amount))
-            }
-            _ => Err(SqlError::new("42883", "accepted: transfer(from, to, amount)")),
+        .procedure("transfer", move |tx, arguments: (i64, i64, i64)| {
+            transfer(tx, &accounts, arguments)
         })
         .start()?;
     println!("psql -h 127.0.0.1 -p {} -U anybody bank", server.addresses()[0].port());

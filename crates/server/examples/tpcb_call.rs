@@ -12,7 +12,7 @@
 //! ```
 
 use chiliad::{Database, Durability, Options, Row, Sequence, Table, Transaction};
-use chiliad_server::{OwnedDatum, Server, SqlError};
+use chiliad_server::{Server, SqlError};
 use std::io::Read;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -56,16 +56,11 @@ impl Bank {
         })
     }
 
-    fn tpcb(&self, tx: &mut Transaction<'_>, arguments: &[OwnedDatum]) -> Result<(), SqlError> {
-        let &[
-            OwnedDatum::Int(account),
-            OwnedDatum::Int(teller),
-            OwnedDatum::Int(branch),
-            OwnedDatum::Int(delta),
-        ] = arguments
-        else {
-            return Err(SqlError::new("42883", "accepted: tpcb(account, teller, branch, delta)"));
-        };
+    fn tpcb(
+        &self,
+        tx: &mut Transaction<'_>,
+        (account, teller, branch, delta): (i64, i64, i64, i64),
+    ) -> Result<(), SqlError> {
         let rows = [(&self.accounts, account), (&self.tellers, teller), (&self.branches, branch)];
         for (table, id) in rows {
             let found = tx.update(table, &id, |row| row.balance += delta)?;

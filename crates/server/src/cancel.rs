@@ -110,6 +110,11 @@ impl Sessions {
         }
         entry.running.cancel();
     }
+
+    /// Cancels what any session runs: the server goes down, and their time is over.
+    pub fn cancel_all(&self) {
+        lock(&self.inner).sessions.values().for_each(|entry| entry.running.cancel());
+    }
 }
 
 impl Drop for Place {

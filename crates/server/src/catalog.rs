@@ -15,6 +15,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 /// The table of what SQL says of tables. No statement sees it.
 pub(crate) const DETAILS: &str = "chiliad sql details";
 
+/// The table of procedures in SQL: declarations by name. No statement sees it.
+const PROCEDURES: &str = "chiliad sql procedures";
+
 /// The catalog of a server.
 pub(crate) struct Catalog {
     database: Database,
@@ -29,6 +32,7 @@ pub(crate) struct Catalog {
     sequences: RwLock<HashMap<String, Arc<Sequence>>>,
     details: TableId,
     notes: TableId,
+    procedures: TableId,
     sees_newest: bool,
 }
 
@@ -86,6 +90,7 @@ impl Catalog {
     /// Those of reading and of declaring the server's own tables.
     pub fn new(database: Database) -> Result<Self, Error> {
         let (details, notes) = (own_table(&database, DETAILS)?, own_table(&database, NOTES)?);
+        let procedures = own_table(&database, PROCEDURES)?;
         change::finish(&database, details, notes)?;
         let sees_newest = sees_newest(&database, details, notes)?;
         let catalog = Self {
@@ -98,6 +103,7 @@ impl Catalog {
             sequences: RwLock::default(),
             details,
             notes,
+            procedures,
             sees_newest,
         };
         catalog.renew()?;
@@ -146,6 +152,11 @@ impl Catalog {
     /// The table of notes of commits that have not come into force.
     pub(crate) fn notes_table(&self) -> TableId {
         self.notes
+    }
+
+    /// The table of procedures in SQL.
+    pub(crate) fn procedures_table(&self) -> TableId {
+        self.procedures
     }
 
     /// A key for a note. One that was left by an earlier process has come into force by now.

@@ -32,6 +32,7 @@
 //! | what a client is told for what it sends | `session` |
 //! | COPY's formats | `copy` |
 //! | the catalog, its changes, prepared statements of all sessions | `catalog`, `change`, `jobs`, `plans`, `lift` |
+//! | procedures in Rust and in SQL | `procedures` |
 //! | cancelling a statement from another connection; turns of statements that take long | `cancel`, `turns` |
 #![forbid(unsafe_code)]
 
@@ -44,6 +45,7 @@ mod jobs;
 mod lift;
 mod net;
 mod plans;
+mod procedures;
 mod session;
 mod shared;
 mod start;
@@ -51,5 +53,6 @@ mod turns;
 mod wire;
 
 pub use auth::{BadUsers, Users};
-pub use chiliad_sql::{OwnedDatum, SqlError};
+pub use chiliad_sql::{Argument, Numeric, OwnedDatum, SqlError, Type};
+pub use procedures::{ArgumentType, Arguments};
 pub use start::{Running, Server, StartError};

@@ -99,7 +99,7 @@ impl EndsFailed for chiliad_sql::TransactionControl {
 }
 
 /// Whether an error may be gone when the catalog is read anew.
-fn is_of_catalog(error: &SqlError) -> bool {
+pub(crate) fn is_of_catalog(error: &SqlError) -> bool {
     matches!(error.sqlstate, "42P01" | "42703" | "42704")
 }
 

@@ -5,16 +5,12 @@ use crate::cancel::Sessions;
 use crate::catalog::Catalog;
 use crate::jobs::Jobs;
 use crate::plans::Plans;
-use chiliad::Transaction;
-use chiliad_sql::{OwnedDatum, SqlError};
+use crate::procedures::{Bodies, InRust};
+use chiliad_sql::SqlError;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-/// A procedure of the application.
-pub(crate) type Procedure =
-    Arc<dyn Fn(&mut Transaction<'_>, &[OwnedDatum]) -> Result<(), SqlError> + Send + Sync>;
 
 /// What all threads and sessions of a server share.
 pub(crate) struct Shared {
@@ -24,7 +20,8 @@ pub(crate) struct Shared {
     pub users: Users,
     /// Makes verifiers of users that are not there.
     pub mock_secret: [u8; 32],
-    pub procedures: HashMap<String, Procedure>,
+    pub procedures: HashMap<String, InRust>,
+    pub bodies: Bodies,
     pub limits: Limits,
     pub jobs: Jobs,
     pub tls: Option<Arc<rustls::ServerConfig>>,
@@ -98,7 +95,7 @@ impl Default for Limits {
 /// The parts of a [`Shared`] that its server chooses.
 pub(crate) struct Choices {
     pub users: Users,
-    pub procedures: HashMap<String, Procedure>,
+    pub procedures: HashMap<String, InRust>,
     pub limits: Limits,
     pub tls: Option<Arc<rustls::ServerConfig>>,
     pub constant: bool,
@@ -119,6 +116,7 @@ impl Shared {
             catalog,
             users,
             procedures,
+            bodies: Bodies::default(),
             limits,
             jobs,
             tls,

@@ -4,9 +4,10 @@ use crate::auth::Users;
 use crate::catalog::Catalog;
 use crate::jobs::{Job, Jobs};
 use crate::net::{EventLoop, Listener, Mail, Mailbox, server_config};
-use crate::shared::{Choices, Limits, Procedure, Shared};
+use crate::procedures::{Arguments, InRust, in_rust};
+use crate::shared::{Choices, Limits, Shared};
 use chiliad::{Database, Transaction};
-use chiliad_sql::{OwnedDatum, SqlError};
+use chiliad_sql::SqlError;
 use core::fmt;
 use std::collections::HashMap;
 use std::io;
@@ -30,7 +31,7 @@ pub struct Server {
     threads: usize,
     limits: Limits,
     users: Users,
-    procedures: HashMap<String, Procedure>,
+    procedures: HashMap<String, InRust>,
     tls: Option<(Vec<u8>, Vec<u8>)>,
     constant: bool,
 }
@@ -125,16 +126,26 @@ impl Server {
         Self { constant: true, ..self }
     }
 
-    /// Has `CALL name(..)` run `body`, as one transaction, which is run again where it is refused.
-    pub fn procedure(
+    /// Has `CALL name(..)` run `body`, as one transaction, which is run again where it is refused. The arguments are converted
+    /// to the types of `body`'s; a call with others fails with 42883.
+    ///
+    /// ```
+    /// # use chiliad::{Database, Table};
+    /// # use chiliad_server::Server;
+    /// # let db = Database::in_memory()?;
+    /// let sums: Table<i64, i64> = db.create_table("sums")?;
+    /// let server = Server::builder(db).procedure("add", move |tx, (key, amount): (i64, Option<i64>)| {
+    ///     tx.update(&sums, &key, |sum| *sum += amount.unwrap_or(1))?;
+    ///     Ok(())
+    /// });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn procedure<A: Arguments>(
         mut self,
         name: &str,
-        body: impl Fn(&mut Transaction<'_>, &[OwnedDatum]) -> Result<(), SqlError>
-        + Send
-        + Sync
-        + 'static,
+        body: impl Fn(&mut Transaction<'_>, A) -> Result<(), SqlError> + Send + Sync + 'static,
     ) -> Self {
-        self.procedures.insert(name.into(), Arc::new(body));
+        self.procedures.insert(name.into(), in_rust(body));
         self
     }
 

@@ -3,7 +3,7 @@
 mod common;
 
 use chiliad::{Database, Durability, Options, Row, Scheme, Table};
-use chiliad_server::{OwnedDatum, Server, SqlError, Users};
+use chiliad_server::{Server, Users};
 use common::{connect, connect_as, local, run_for, serve, state};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -149,14 +149,9 @@ fn an_application_shares_its_tables() {
         }
         let server = Server::builder(db.clone()).listen(local());
         let running = server
-            .procedure("transfer", move |tx, arguments| {
-                let [OwnedDatum::Int(from), OwnedDatum::Int(to), OwnedDatum::Int(amount)] =
-                    arguments
-                else {
-                    return Err(SqlError::new("42883", "transfer(from, to, amount)"));
-                };
-                tx.update(&accounts, from, |row| row.balance -= amount)?;
-                tx.update(&accounts, to, |row| row.balance += amount)?;
+            .procedure("transfer", move |tx, (from, to, amount): (i64, i64, i64)| {
+                tx.update(&accounts, &from, |row| row.balance -= amount)?;
+                tx.update(&accounts, &to, |row| row.balance += amount)?;
                 Ok(())
             })
             .start()

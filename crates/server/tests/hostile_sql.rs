@@ -8,7 +8,7 @@ mod seeds;
 use chiliad::Database;
 use chiliad_server::Running;
 use common::raw::{Raw, Said};
-use common::serve;
+use common::{resident, serve};
 use seeds::{NESTS, SCHEMA, STATEMENTS, WORDS};
 use std::time::{Duration, Instant};
 
@@ -169,12 +169,6 @@ fn client(running: &Running, number: u64) {
             limit(&mut raw);
         }
     }
-}
-
-/// Bytes of this process that are in memory.
-fn resident() -> usize {
-    let told = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    told.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).unwrap_or(0) * 4096
 }
 
 #[test]

@@ -22,11 +22,13 @@ async fn one(client: &Client, sql: &str) -> String {
     column(client, sql).await.expect(sql).concat()
 }
 
-/// The tables of a database, but for the server's own two.
+/// The server's own tables.
+const OWN: [&str; 3] = ["chiliad sql details", "chiliad sql changes", "chiliad sql procedures"];
+
+/// The tables of a database, but for the server's own.
 fn tables(db: &Database) -> Vec<String> {
     let names = db.tables().into_iter().map(|it| it.name);
-    let names = names.filter(|name| name != "chiliad sql details" && name != "chiliad sql changes");
-    let mut names: Vec<String> = names.collect();
+    let mut names: Vec<String> = names.filter(|name| !OWN.contains(&name.as_str())).collect();
     names.sort();
     names
 }

@@ -1,9 +1,9 @@
 //! Running a prepared statement in a transaction.
 
-use crate::datum::{Datum, OwnedDatum};
+use crate::datum::Datum;
 use crate::environment::Environment;
 use crate::error::{Result, SqlError};
-use crate::expr::{Context, eval};
+use crate::expr::Context;
 use crate::plan::Plan;
 use crate::prepared::Prepared;
 use crate::run::{Flow, change, insert, run_query};
@@ -79,23 +79,4 @@ fn execute_here(
         }
     };
     Ok(Done { rows })
-}
-
-/// The values of the arguments of `CALL`.
-///
-/// # Errors
-/// Those of its expressions.
-pub fn call_arguments(
-    prepared: &Prepared,
-    parameters: &[Datum<'_>],
-    transaction: &mut dyn Transaction,
-    environment: &mut dyn Environment,
-) -> Result<Vec<OwnedDatum>> {
-    let Plan::Call(arguments) = &prepared.plan else {
-        return Err(SqlError::internal("a statement that calls nothing"));
-    };
-    let cx = Context::new(parameters, transaction, environment);
-    with_room(prepared.is_deep, || {
-        arguments.iter().map(|it| eval(it, &[], &cx).map(Datum::into_owned)).collect()
-    })
 }

@@ -13,6 +13,7 @@
 //! | expressions | `expr` |
 //! | running it | `execute`, `run`, `environment` |
 //! | rows and keys as values | `storage` |
+//! | procedures in SQL, and the arguments of calls | `procedure`, `routine` |
 //! | changes of the catalog | `ddl`, `schema_change` |
 //! | types, values, their text and binary formats | `types`, `datum`, `numeric`, `codec` |
 //! | errors and their codes | `error` |
@@ -35,6 +36,8 @@ mod numeric;
 mod plan;
 mod prepare;
 mod prepared;
+mod procedure;
+mod routine;
 mod run;
 mod schema_change;
 mod stack;
@@ -49,13 +52,15 @@ pub use ddl::{Rewrite, schema_changes};
 pub use details::{Check, ColumnDetails, TableDetails, escape, unescape};
 pub use environment::{Environment, Moment};
 pub use error::{Result, SqlError};
-pub use execute::{Done, RowSink, call_arguments, execute};
+pub use execute::{Done, RowSink, execute};
 pub use faults::FAULTS;
 pub use numeric::Numeric;
 pub use prepare::prepare;
 pub use prepared::{
     Copy, CopyFormat, Cursor, Fetch, Kind, Modes, OutputColumn, Prepared, Set, TransactionControl,
 };
+pub use procedure::{Argument, ProcedureBody, call_arguments, converted};
+pub use routine::{Procedure, ProcedureParameter};
 pub use schema_change::SchemaChange;
 pub use statement::{Statement, parse};
 pub use types::Type;

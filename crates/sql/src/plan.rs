@@ -14,7 +14,7 @@ pub(crate) enum Plan {
     Insert(Box<Insert>),
     /// Update or delete.
     Change(Box<Change>),
-    Call(Vec<Expr>),
+    Call(Vec<(Expr, Type)>),
     /// The lines of an explanation.
     Explain(Vec<String>),
     /// A change of the catalog.

@@ -12,6 +12,26 @@ use crate::types::Type;
 use crate::utility::{CopySource, CopyStatement, Utility};
 use sqlparser::ast;
 
+/// As [`prepare`], of a statement in a body where these are the names of the parameters.
+///
+/// # Errors
+/// As for [`prepare`].
+pub(crate) fn prepare_in_body(
+    statement: &Statement,
+    catalog: &CatalogView,
+    declared: &[Option<Type>],
+    names: &[Option<&str>],
+) -> Result<Prepared> {
+    prepare_named(statement, catalog, Parameters { declared, names })
+}
+
+/// The parameters of a statement, `$1` first: their types, as far as they are said, and names.
+#[derive(Clone, Copy)]
+struct Parameters<'p> {
+    declared: &'p [Option<Type>],
+    names: &'p [Option<&'p str>],
+}
+
 /// Resolves the names and types of a statement. `declared` are the types of its parameters that the client has said,
 /// `$1` first; those of the others follow from their places.
 ///
@@ -23,9 +43,17 @@ pub fn prepare(
     catalog: &CatalogView,
     declared: &[Option<Type>],
 ) -> Result<Prepared> {
+    prepare_named(statement, catalog, Parameters { declared, names: &[] })
+}
+
+fn prepare_named(
+    statement: &Statement,
+    catalog: &CatalogView,
+    parameters: Parameters<'_>,
+) -> Result<Prepared> {
     let nesting = statement.nesting;
     let is_deep = nesting.is_deep();
-    let prepared = with_room(is_deep, || prepare_here(statement, catalog, declared))?;
+    let prepared = with_room(is_deep, || prepare_here(statement, catalog, parameters))?;
     if prepared.kind == Kind::Schema && nesting.is_too_deep_to_declare() {
         return Err(too_deep());
     }
@@ -35,18 +63,18 @@ pub fn prepare(
 fn prepare_here(
     statement: &Statement,
     catalog: &CatalogView,
-    declared: &[Option<Type>],
+    parameters: Parameters<'_>,
 ) -> Result<Prepared> {
     match &*statement.ast {
         Ast::Utility(utility) => match &**utility {
             Utility::Declare(cursor, query) => {
-                let prepared = prepare_parsed(query, statement, catalog, declared)?;
+                let prepared = prepare_parsed(query, statement, catalog, parameters)?;
                 let kind = Kind::Declare(cursor.clone());
                 Ok(Prepared { kind, tag: "DECLARE CURSOR", ..prepared })
             }
             utility => prepare_utility(utility, catalog),
         },
-        Ast::Parsed(parsed) => prepare_parsed(parsed, statement, catalog, declared),
+        Ast::Parsed(parsed) => prepare_parsed(parsed, statement, catalog, parameters),
     }
 }
 
@@ -54,10 +82,11 @@ fn prepare_parsed(
     parsed: &ast::Statement,
     statement: &Statement,
     catalog: &CatalogView,
-    declared: &[Option<Type>],
+    parameters: Parameters<'_>,
 ) -> Result<Prepared> {
     let mut binder = Binder::new(catalog, Some(statement));
-    binder.parameters = declared.to_vec();
+    binder.parameters = parameters.declared.to_vec();
+    binder.parameter_names = parameters.names;
     let (kind, tag, plan, columns) = bind(parsed, &mut binder)?;
     let mut parameters = Vec::with_capacity(binder.parameters.len());
     for (at, of) in binder.parameters.iter().enumerate() {
@@ -132,7 +161,8 @@ fn call(function: &ast::Function, binder: &mut Binder<'_>) -> Result<BoundStatem
                 return Err(SqlError::feature_not_supported("arguments of CALL by name"));
             };
             let bound = binder.expr(expr, &Scope::default().inner())?;
-            arguments.push(binder.settle(bound)?.expr);
+            let of = bound.of;
+            arguments.push((binder.settle(bound)?.expr, of));
         }
     }
     Ok((Kind::Call(name), "CALL", Plan::Call(arguments), Vec::new()))
@@ -151,6 +181,14 @@ fn prepare_utility(utility: &Utility, catalog: &CatalogView) -> Result<Prepared>
         Utility::Copy(copy) => return prepare_copy(copy, catalog),
         Utility::Fetch(fetch) => {
             (Kind::Fetch(fetch.clone()), if fetch.moves { "MOVE" } else { "FETCH" })
+        }
+        Utility::CreateProcedure { procedure, replaces } => {
+            let (procedure, replaces) = (procedure.clone(), *replaces);
+            (Kind::CreateProcedure { procedure, replaces }, "CREATE PROCEDURE")
+        }
+        Utility::DropProcedure { name, if_exists } => {
+            let (name, if_exists) = (name.clone(), *if_exists);
+            (Kind::DropProcedure { name, if_exists }, "DROP PROCEDURE")
         }
         Utility::Close(None) => (Kind::Close(None), "CLOSE CURSOR ALL"),
         Utility::Close(name) => (Kind::Close(name.clone()), "CLOSE CURSOR"),

@@ -3,6 +3,7 @@
 use crate::codec::to_text;
 use crate::datum::Datum;
 use crate::plan::Plan;
+use crate::routine::Procedure;
 use crate::types::Type;
 use chiliad_api::TableId;
 
@@ -53,6 +54,20 @@ pub enum Kind {
     Copy(Box<Copy>),
     /// `CALL name(..)`: the values of its arguments are given by [`crate::call_arguments`].
     Call(String),
+    /// `CREATE PROCEDURE`.
+    CreateProcedure {
+        /// The procedure.
+        procedure: Procedure,
+        /// `OR REPLACE`: one of this name may be there.
+        replaces: bool,
+    },
+    /// `DROP PROCEDURE`.
+    DropProcedure {
+        /// Its name.
+        name: String,
+        /// `IF EXISTS`: there may be none.
+        if_exists: bool,
+    },
     /// `VACUUM`, `ANALYZE` and others of which there is nothing to do.
     Nothing,
     /// `DISCARD ALL`.

@@ -2,11 +2,12 @@
 
 use crate::error::SqlError;
 use crate::prepared::{CopyFormat, Cursor, Fetch, Modes, Set, TransactionControl};
+use crate::routine::Procedure;
 use crate::statement::{Unexpected, parser, syntax_error};
 use sqlparser::ast;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-type Parsed<T> = core::result::Result<T, Unexpected>;
+pub(crate) type Parsed<T> = core::result::Result<T, Unexpected>;
 
 /// A statement about the session.
 #[derive(Clone, Debug)]
@@ -20,6 +21,14 @@ pub(crate) enum Utility {
     Declare(Cursor, Box<ast::Statement>),
     Fetch(Fetch),
     Close(Option<String>),
+    CreateProcedure {
+        procedure: Procedure,
+        replaces: bool,
+    },
+    DropProcedure {
+        name: String,
+        if_exists: bool,
+    },
     Discard,
     /// Nothing is to be done; the tag.
     Nothing(&'static str),
@@ -83,6 +92,11 @@ pub(crate) fn parse(tokens: &[TokenWithSpan]) -> Parsed<Option<Utility>> {
             let name = words.name()?;
             Utility::Close((name != "all").then_some(name))
         }
+        Some("create") if words.takes("procedure") => words.create_procedure(false)?,
+        Some("create") if words.takes_all(&["or", "replace", "procedure"]) => {
+            words.create_procedure(true)?
+        }
+        Some("drop") if words.takes("procedure") => words.drop_procedure()?,
         Some("discard") => {
             words.rest();
             Utility::Discard
@@ -104,18 +118,18 @@ pub(crate) fn parse(tokens: &[TokenWithSpan]) -> Parsed<Option<Utility>> {
 }
 
 /// The tokens of a statement, without blanks, from `at` on.
-struct Words<'t> {
-    tokens: &'t [TokenWithSpan],
-    at: usize,
+pub(crate) struct Words<'t> {
+    pub tokens: &'t [TokenWithSpan],
+    pub at: usize,
 }
 
 impl Words<'_> {
-    fn peek(&self) -> Option<&Token> {
+    pub fn peek(&self) -> Option<&Token> {
         self.tokens.get(self.at).map(|it| &it.token)
     }
 
     /// The next token is not what may stand here.
-    fn unexpected(&self) -> Unexpected {
+    pub fn unexpected(&self) -> Unexpected {
         let (message, location) = match self.tokens.get(self.at) {
             Some(token) => {
                 let message = format!("syntax error at or near \"{}\"", token.token);
@@ -141,24 +155,34 @@ impl Words<'_> {
     }
 
     /// Passes `word`, if it is next.
-    fn takes(&mut self, word: &str) -> bool {
+    pub fn takes(&mut self, word: &str) -> bool {
         let is_next = matches!(self.peek(), Some(Token::Word(it))
             if it.quote_style.is_none() && it.value.eq_ignore_ascii_case(word));
         self.at += usize::from(is_next);
         is_next
     }
 
-    fn takes_token(&mut self, token: &Token) -> bool {
+    /// Passes these words, if all of them are next.
+    fn takes_all(&mut self, words: &[&str]) -> bool {
+        let start = self.at;
+        let all = words.iter().all(|word| self.takes(word));
+        if !all {
+            self.at = start;
+        }
+        all
+    }
+
+    pub fn takes_token(&mut self, token: &Token) -> bool {
         let is_next = self.peek() == Some(token);
         self.at += usize::from(is_next);
         is_next
     }
 
-    fn expect(&mut self, word: &str) -> Parsed<()> {
+    pub fn expect(&mut self, word: &str) -> Parsed<()> {
         if self.takes(word) { Ok(()) } else { Err(self.unexpected()) }
     }
 
-    fn name(&mut self) -> Parsed<String> {
+    pub fn name(&mut self) -> Parsed<String> {
         self.word().ok_or_else(|| self.unexpected())
     }
 
@@ -233,7 +257,7 @@ impl Words<'_> {
     }
 
     /// What is not supported.
-    fn refused(&self, what: &str) -> Unexpected {
+    pub fn refused(&self, what: &str) -> Unexpected {
         let error = SqlError::feature_not_supported(format!("{what} is not supported"));
         Unexpected { error: Box::new(error), location: None }
     }

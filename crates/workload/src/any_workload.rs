@@ -1,6 +1,7 @@
 //! A workload with its types erased: one driver serves all of them.
 
 use crate::workload::{ClientId, Condition, InsertRow, RunReadOnly, Shape, Workload};
+use crate::{DEFERRED_WORDS, Deferred, Outcome};
 use chiliad_api::{Result, TableId, TableSpec, Transaction};
 
 /// A [`Workload`] as drivers see it: object-safe.
@@ -27,6 +28,10 @@ pub trait AnyWorkload: Send + Sync + 'static {
     /// A client with this identity, made once and used for every request.
     fn any_client<'w>(&'w self, tables: &[TableId], client_id: ClientId)
     -> Box<dyn AnyClient + 'w>;
+    /// As [`Workload::deferring`].
+    fn deferring(&self) -> u32 {
+        0
+    }
     /// As [`Workload::conditions_kept`].
     ///
     /// # Errors
@@ -49,6 +54,22 @@ pub trait AnyClient {
     fn draws(&self) -> u32;
     /// As [`Workload::unsuccessful`].
     fn unsuccessful(&self) -> bool;
+    /// As [`Workload::deferred`].
+    fn deferred(&self) -> Option<Deferred> {
+        None
+    }
+    /// As [`Workload::resume`].
+    ///
+    /// # Panics
+    /// Where no request may wait.
+    fn resume(&mut self, words: [u64; DEFERRED_WORDS], partitions: &mut Vec<u32>) -> Shape {
+        let _ = (words, partitions);
+        unreachable!("this workload defers no request")
+    }
+    /// As [`Workload::outcome`].
+    fn outcome(&self) -> Outcome {
+        Outcome::default()
+    }
     /// As [`Workload::execute`].
     ///
     /// # Errors
@@ -91,6 +112,10 @@ impl<W: Workload> AnyWorkload for W {
         Box::new(Erased { workload: self, client: self.client(tables, client_id) })
     }
 
+    fn deferring(&self) -> u32 {
+        Workload::deferring(self)
+    }
+
     fn conditions_kept(
         &self,
         serializable: bool,
@@ -122,6 +147,18 @@ impl<W: Workload> AnyClient for Erased<'_, W> {
 
     fn unsuccessful(&self) -> bool {
         self.workload.unsuccessful(&self.client)
+    }
+
+    fn deferred(&self) -> Option<Deferred> {
+        self.workload.deferred(&self.client)
+    }
+
+    fn resume(&mut self, words: [u64; DEFERRED_WORDS], partitions: &mut Vec<u32>) -> Shape {
+        self.workload.resume(&mut self.client, words, partitions)
+    }
+
+    fn outcome(&self) -> Outcome {
+        self.workload.outcome(&self.client)
     }
 
     fn execute(&mut self, tx: &mut dyn Transaction) -> Result<()> {

@@ -3,7 +3,9 @@
 use crate::AnyWorkload;
 use crate::bidding::{Bidding, BiddingOptions};
 use crate::memory::Estimate;
-use crate::micro::{Bank, BankOptions, InsertDelete, InsertDeleteOptions};
+use crate::micro::{
+    Bank, BankOptions, Counters, CountersOptions, InsertDelete, InsertDeleteOptions,
+};
 use crate::smallbank::{Smallbank, SmallbankOptions};
 use crate::sql::tpcb::{TpcbOptions, TpcbSql};
 use crate::tatp::{Tatp, TatpOptions};
@@ -40,6 +42,8 @@ pub enum WorkloadOptions {
     InsertDelete(InsertDeleteOptions),
     /// Accounts with secondary indexes.
     Bank(BankOptions),
+    /// Numbers that are added to.
+    Counters(CountersOptions),
 }
 
 impl WorkloadOptions {
@@ -62,6 +66,7 @@ impl WorkloadOptions {
                 Arc::new(valid(InsertDelete::new(insert_delete.clone()))?)
             }
             Self::Bank(bank) => Arc::new(valid(Bank::new(bank.clone()))?),
+            Self::Counters(counters) => Arc::new(valid(Counters::new(counters.clone()))?),
         })
     }
 
@@ -106,7 +111,10 @@ impl WorkloadOptions {
                 Self::Tpce(TpceOptions { mix, ..tpce })
             }
             Self::TpcbSql(tpcb) => Self::TpcbSql(TpcbOptions { snapshot_reads: false, ..tpcb }),
-            other @ (Self::Bidding(_) | Self::InsertDelete(_) | Self::Bank(_)) => other,
+            other @ (Self::Bidding(_)
+            | Self::InsertDelete(_)
+            | Self::Bank(_)
+            | Self::Counters(_)) => other,
         }
     }
 
@@ -122,7 +130,7 @@ impl WorkloadOptions {
             Self::Bidding(bidding) => bidding.partitions,
             Self::Tpce(tpce) => tpce.partitions,
             Self::TpcbSql(tpcb) => tpcb.branches,
-            Self::InsertDelete(_) | Self::Bank(_) => 1,
+            Self::InsertDelete(_) | Self::Bank(_) | Self::Counters(_) => 1,
         }
     }
 
@@ -140,6 +148,7 @@ impl WorkloadOptions {
             Self::TpcbSql(tpcb) => tpcb.snapshot_reads,
             Self::InsertDelete(insert_delete) => insert_delete.snapshot_reads,
             Self::Bank(bank) => bank.snapshot_reads,
+            Self::Counters(counters) => counters.snapshot_reads,
         }
     }
 
@@ -158,6 +167,7 @@ impl WorkloadOptions {
             Self::TpccSql(tpcc) => tpcc.memory_in_sql(kept),
             Self::InsertDelete(insert_delete) => insert_delete.memory(kept),
             Self::Bank(bank) => bank.memory(kept),
+            Self::Counters(counters) => counters.memory(kept),
         }
     }
 }

@@ -23,6 +23,7 @@
 mod any_workload;
 pub mod bidding;
 mod catalog;
+mod deferred;
 mod each_row;
 pub mod memory;
 pub mod micro;
@@ -43,4 +44,5 @@ pub mod zipf;
 
 pub use any_workload::{AnyClient, AnyWorkload};
 pub use catalog::WorkloadOptions;
+pub use deferred::{Deferred, Outcome, WORDS as DEFERRED_WORDS};
 pub use workload::{ClientId, Condition, InsertRow, RunReadOnly, Shape, Workload};

@@ -5,6 +5,7 @@
 //! [`Transaction`]. A request is made up before its transaction begins and is kept across retries,
 //! so that a refused transaction does the same again.
 
+use crate::{DEFERRED_WORDS, Deferred, Outcome};
 use chiliad_api::{Error, Reason, Result, TableId, TableSpec, Transaction};
 
 /// The properties of a transaction that the driver tells the engine before it begins.
@@ -106,6 +107,39 @@ pub trait Workload: Send + Sync + 'static {
     fn unsuccessful(&self, client: &Self::Client) -> bool {
         let _ = client;
         false
+    }
+
+    /// The number of partitions that requests which may wait fall into; none: no request may wait.
+    fn deferring(&self) -> u32 {
+        0
+    }
+
+    /// The request in hand, if it may wait: then the client goes on as if it were done, and some client of the
+    /// same workload runs it later, once, by [`Self::resume`].
+    fn deferred(&self, client: &Self::Client) -> Option<Deferred> {
+        let _ = client;
+        None
+    }
+
+    /// Takes a request that was deferred, by this client or another, into the client's hand, as [`Self::next`]
+    /// does with one that it makes up.
+    ///
+    /// # Panics
+    /// Where no request may wait.
+    fn resume(
+        &self,
+        client: &mut Self::Client,
+        words: [u64; DEFERRED_WORDS],
+        partitions: &mut Vec<u32>,
+    ) -> Shape {
+        let _ = (client, words, partitions);
+        unreachable!("{} defers no request", self.name())
+    }
+
+    /// The result of the request in hand, which was deferred and has committed.
+    fn outcome(&self, client: &Self::Client) -> Outcome {
+        let _ = client;
+        Outcome::default()
     }
 
     /// Looks at the conditions that must hold between transactions, in a database at rest. Each

@@ -130,6 +130,7 @@ pub struct Server {
     port: u16,
     process: Child,
     pub scale: u32,
+    is_postgres: bool,
 }
 
 impl Server {
@@ -197,9 +198,11 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // PostgreSQL ends its clients and itself by SIGINT, as ours does; one that has gone needs nothing.
+        // PostgreSQL ends its clients and itself by SIGINT. Ours do so by SIGTERM, too, which is heeded where this process runs
+        // in the background. One that has gone needs nothing.
         let process = self.process.id().to_string();
-        _ = Command::new("kill").args(["-INT", &process]).status();
+        let signal = if self.is_postgres { "-INT" } else { "-TERM" };
+        _ = Command::new("kill").args([signal, &process]).status();
         _ = self.process.wait();
         _ = std::fs::remove_dir_all(&self.directory);
     }
@@ -235,7 +238,8 @@ fn start(place: &Place, kind: &Kind, number: usize) -> Result<Server, String> {
     let spawned =
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
     let process = spawned.map_err(|error| format!("{kind:?}: {error}"))?;
-    let mut server = Server { directory, port, process, scale: place.scale };
+    let is_postgres = *kind == Kind::Postgres;
+    let mut server = Server { directory, port, process, scale: place.scale, is_postgres };
     wait_for(&mut server, kind)?;
     Ok(server)
 }

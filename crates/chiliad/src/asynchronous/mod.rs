@@ -28,6 +28,8 @@ pub struct RunAsync<T, E = Error> {
     /// The number under which it waits.
     number: Option<u64>,
     ticket: Ticket<T, E>,
+    /// The owner that is to run it; `None`: any thread.
+    owner: Option<usize>,
 }
 
 impl<T, E> fmt::Debug for RunAsync<T, E> {
@@ -121,20 +123,35 @@ impl Database {
     }
 }
 
-impl<T, E: From<Error>> RunAsync<T, E> {
-    fn new(database: &Database, (request, ticket): (Request, Ticket<T, E>)) -> Self {
-        Self { database: database.clone(), request: Some(request), number: None, ticket }
+impl<T, E> RunAsync<T, E> {
+    pub(crate) fn new(database: &Database, (request, ticket): (Request, Ticket<T, E>)) -> Self {
+        let database = database.clone();
+        Self { database, request: Some(request), number: None, ticket, owner: None }
     }
 
+    /// This, to be run by an owner.
+    pub(crate) fn by(self, owner: usize) -> Self {
+        // Not by `..self`: it has a drop.
+        let mut this = self;
+        this.owner = Some(owner);
+        this
+    }
+
+    /// The threads that run it.
+    fn threads(&self) -> &AsyncThreads {
+        let shared = &self.database.shared;
+        self.owner.map_or(&shared.async_threads, |owner| shared.owners.threads(owner))
+    }
+}
+
+impl<T, E: From<Error>> RunAsync<T, E> {
     /// Gives the request to the threads, unless it has to wait for room.
     fn hand_over(&mut self, context: &Context<'_>) -> Result<bool> {
-        let threads = &self.database.shared.async_threads;
-        let requests = threads.started()?;
-        if self.number.is_none() && requests.take(&mut self.request, None).is_some() {
-            return Ok(true);
-        }
-        let number = *self.number.get_or_insert_with(|| requests.number());
-        Ok(requests.take(&mut self.request, Some((number, context.waker()))).is_some())
+        let mut request = self.request.take();
+        let mut number = self.number;
+        let taken = self.threads().offer(&mut request, &mut number, context.waker());
+        (self.request, self.number) = (request, number);
+        taken
     }
 }
 
@@ -158,7 +175,7 @@ impl<T, E: From<Error>> Future for RunAsync<T, E> {
 impl<T, E> Drop for RunAsync<T, E> {
     fn drop(&mut self) {
         if let Some(number) = self.number {
-            self.database.shared.async_threads.forget(number);
+            self.threads().forget(number);
         }
         self.ticket.give_up();
     }

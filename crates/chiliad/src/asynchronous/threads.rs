@@ -1,25 +1,26 @@
-//! The threads that run transactions which were asked for as futures.
+//! The threads of a database that run transactions for others: those which were asked for as futures, or handed to an
+//! owner.
 
 use crate::cache::Slots;
 use crate::form::Schemas;
 use crate::owned_thread::OwnedThread;
-use crate::queue::requests::Requests;
+use crate::queue::requests::{Request, Requests};
 use crate::rules::Rules;
 use crate::session::{Session, Sessions};
 use crate::{Error, Result};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Waker;
 use std::time::Duration;
 
 /// Requests beyond those in flight; further futures wait for room.
 const LENGTH_MAX: usize = 16_384;
-/// Transactions in flight on each thread.
-const IN_FLIGHT: usize = 8;
 /// The wait for a worker where all are taken.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The threads, which are started when the first future is polled, and their requests. They end when it is dropped,
+/// The threads, which are started when there is the first request, and their requests. They end when it is dropped,
 /// which is when no future is left.
 pub(crate) struct AsyncThreads {
+    name: &'static str,
     count: usize,
     site: Arc<Site>,
     started: Mutex<Vec<OwnedThread>>,
@@ -32,11 +33,14 @@ struct Site {
     rules: Arc<Rules>,
     sessions: Sessions,
     schemas: Schemas,
+    /// Transactions in flight on each thread.
+    in_flight: usize,
 }
 
 impl AsyncThreads {
+    /// `count` threads of this name, with so many transactions in flight on each.
     pub fn new(
-        count: usize,
+        (name, count, in_flight): (&'static str, usize, usize),
         slots: &Arc<Slots>,
         rules: &Arc<Rules>,
         sessions: &Sessions,
@@ -48,8 +52,9 @@ impl AsyncThreads {
             rules: Arc::clone(rules),
             sessions: sessions.clone(),
             schemas: schemas.clone(),
+            in_flight,
         };
-        Self { count, site: Arc::new(site), started: Mutex::default() }
+        Self { name, count, site: Arc::new(site), started: Mutex::default() }
     }
 
     /// The requests, which threads serve from now on: as many as could be started.
@@ -60,13 +65,32 @@ impl AsyncThreads {
         let mut threads = self.started.lock().unwrap_or_else(PoisonError::into_inner);
         while threads.len() < self.count {
             let site = Arc::clone(&self.site);
-            match OwnedThread::start("chiliad-async", "transactions", move || site.serve()) {
+            match OwnedThread::start(self.name, "transactions", move || site.serve()) {
                 Ok(thread) => threads.push(thread),
                 Err(_) if !threads.is_empty() => break,
                 Err(refused) => return Err(refused),
             }
         }
         Ok(&self.site.requests)
+    }
+
+    /// Takes a request in, unless there is no room for it: then `waker` is woken when there may be, under a number that is
+    /// kept for the next time. Whether it was taken.
+    ///
+    /// # Errors
+    /// As for [`Self::started`].
+    pub fn offer(
+        &self,
+        request: &mut Option<Request>,
+        number: &mut Option<u64>,
+        waker: &Waker,
+    ) -> Result<bool> {
+        let requests = self.started()?;
+        if number.is_none() && requests.take(request, None).is_some() {
+            return Ok(true);
+        }
+        let number = *number.get_or_insert_with(|| requests.number());
+        Ok(requests.take(request, Some((number, waker))).is_some())
     }
 
     /// Ends the threads, and waits for them.
@@ -92,7 +116,8 @@ impl Site {
         let make = || Session::new(&self.rules.engine, &self.sessions, &self.schemas);
         let hold = || self.slots.hold(self.rules.database, make);
         // Requests wait for a worker, or for room for stacks, as they wait for a thread.
-        while let Err(refused) = self.requests.serve(IN_FLIGHT, &self.rules.pace, &self.rules, hold)
+        while let Err(refused) =
+            self.requests.serve(self.in_flight, &self.rules.pace, &self.rules, hold)
         {
             debug_assert!(
                 matches!(refused, Error::TooManyWorkers { .. } | Error::HostExhausted(_)),

@@ -35,7 +35,18 @@ pub const fn calls<T: Stored>() -> Calls<T> {
         shape: ColumnShape::of::<T>(),
         write: T::write_value,
         read: T::read_value,
-        put: |body, place, value| body.put(place, value),
-        get: |body, place, name| body.get(place, name),
+        put,
+        get,
     }
+}
+
+/// Inlined, as [`get`] is: a place is constant, and what is left of it then is a store.
+#[inline(always)]
+fn put<T: Stored>(body: &mut BodyWriter<'_>, place: Place, value: &T) {
+    body.put(place, value);
+}
+
+#[inline(always)]
+fn get<T: Stored>(body: &BodyReader<'_>, place: Place, name: &'static str) -> Result<T, Error> {
+    body.get(place, name)
 }

@@ -1,8 +1,9 @@
 //! One column of a row, without the others.
 
+use super::places::{ColumnShape, Places};
 use super::{Stored, places};
 use crate::Result;
-use chiliad_api::row::{At, Head, Place};
+use chiliad_api::row::{At, BadNumber, Head, Integer, Number, Place};
 use core::fmt;
 use core::marker::PhantomData;
 
@@ -53,7 +54,35 @@ impl<R, T> Field<R, T> {
     }
 }
 
+impl<T: Stored> Field<T, T> {
+    /// The only column of rows that are one value, such as those of a `Table<u64, i64>`.
+    #[must_use]
+    pub const fn whole() -> Self {
+        Self::of(&Places::of([ColumnShape::of::<T>()]), 0, "0")
+    }
+}
+
 impl<R, T: Stored> Field<R, T> {
+    /// Where rows of `version`, or those that name none, have the integer that the column is.
+    pub(crate) fn number(self, version: Option<u16>) -> Result<Number> {
+        let column_type = T::column_type();
+        let integer = Integer::of(&column_type);
+        match (integer, self.place) {
+            (Some(integer), Place { null: None, at: At::Fixed { offset, bytes } })
+                if bytes == integer.bytes() =>
+            {
+                Ok(match version {
+                    Some(version) => Number::of_version(version, offset, integer),
+                    None => Number::at(offset, integer),
+                })
+            }
+            _ => {
+                let (column, column_type) = (self.name.into(), column_type.to_string());
+                Err(BadNumber::NotInteger { column, column_type }.into())
+            }
+        }
+    }
+
     /// Reads the column from the body of a row: from what [`Row::encode`](crate::Row::encode) writes.
     ///
     /// # Errors

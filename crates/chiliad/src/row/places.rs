@@ -86,8 +86,9 @@ pub struct BodyWriter<'o> {
 }
 
 impl BodyWriter<'_> {
-    /// Writes the column of this place.
-    #[inline]
+    /// Writes the column of this place. A derived row calls it with constant places, of which little is left once it is
+    /// inlined.
+    #[inline(always)]
     pub fn put<T: Stored>(&mut self, place: Place, value: &T) {
         if let Some((byte, bit)) = place.null
             && !value.has_value()
@@ -123,14 +124,14 @@ impl BodyReader<'_> {
     ///
     /// # Errors
     /// When the bytes are none of type `T`.
-    #[inline]
+    #[inline(always)]
     pub fn get<T: Stored>(&self, place: Place, name: &'static str) -> Result<T> {
         value(self.head.cell(self.body, place)?, name)
     }
 }
 
 /// The value of a column's bytes.
-#[inline]
+#[inline(always)]
 pub(super) fn value<T: Stored>(cell: Option<&[u8]>, name: &'static str) -> Result<T> {
     match cell {
         Some(cell) => T::read_cell(cell).map_err(|bad| bad_column(name, bad)),

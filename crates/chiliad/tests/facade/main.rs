@@ -1,6 +1,7 @@
 //! The tests of the library from outside, in one program: what they share is compiled and linked once. Those that need a process
 //! for themselves are beside it.
 
+mod additions;
 mod asynchronous;
 mod bad_input;
 mod batch;
@@ -28,6 +29,7 @@ mod one_liners;
 mod online_indexes;
 mod open_transactions;
 mod other_crates;
+mod owners;
 mod promises;
 mod queue;
 mod refused;

@@ -217,8 +217,7 @@ impl<M: Machine> Gaps<M> {
     /// The transaction has put a record of its own under `key`, with these changes: a miss of the key before holds from now
     /// on, whatever happens beside it, unless another record has come and gone there in between.
     pub(crate) fn settle(&mut self, table: TableId, key: &[u8], changes: &[Change<M>]) {
-        debug_assert!(!changes.is_empty(), "a leaf has the record");
-        let now = least_after(changes);
+        let Some(now) = least_after(changes) else { return };
         for piece in self.pieces.iter_mut().filter(|piece| piece.table == table) {
             if let Extent::Key { key: missed, least } = piece.extent
                 && self.keys[missed.range()] == *key
@@ -266,9 +265,9 @@ fn least<M: Machine>(leaf: Seen<M>) -> u64 {
     leaf.guard().header.word.load(Ordering::Acquire)
 }
 
-/// The greatest minimum insert TID of the leaves that were changed.
-pub(crate) fn least_after<M: Machine>(changes: &[Change<M>]) -> u64 {
-    changes.iter().map(|change| least(change.leaf())).max().unwrap_or(0)
+/// The greatest minimum insert TID of the leaves that were changed, if any was.
+pub(crate) fn least_after<M: Machine>(changes: &[Change<M>]) -> Option<u64> {
+    changes.iter().map(|change| least(change.leaf())).max()
 }
 
 /// The buffers of a second look, kept from one to the next.

@@ -203,7 +203,8 @@ impl<M: Machine> Occ<M> {
 
 impl<M: Machine> Scheme<M> for Occ<M> {
     const INFO: Info = SchemeName::Occ.info();
-    const NEEDS: Needs = Needs { copies_rows: true, watches_gaps: true, ..Needs::NOTHING };
+    const NEEDS: Needs =
+        Needs { copies_rows: true, watches_gaps: true, carries_additions: true, ..Needs::NOTHING };
 
     type Shared = TimestampSource<M>;
     type LeafHooks = MinInsertTids;
@@ -250,6 +251,19 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         }
         self.reads.push(Read { record, word });
         self.stay_opaque(cx, version)
+    }
+
+    #[inline]
+    fn peek(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+        arena: &mut Arena,
+    ) -> Step<M, Version> {
+        match versioned_read::present(record, arena, cx.stamped).done() {
+            Ok((_, version)) => self.stay_opaque(cx, version),
+            Err(other) => other,
+        }
     }
 
     #[inline]
@@ -310,7 +324,14 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         if M::fault(&UNLATCHED_BEFORE_INSTALL) {
             self.unlatch_all();
         }
-        self.latched.retain(|&record| writes.find(record).is_none());
+        // What is only read stays in the list; a write is unlatched by its new word.
+        self.latched.retain(|&record| match writes.find(record) {
+            Some(at) => {
+                writes.entries[at as usize].latched = true;
+                false
+            }
+            None => true,
+        });
         Ok(CommitPoint { epoch, order: end })
     }
 
@@ -337,7 +358,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
     }
 
     fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
-        for write in writes.entries.iter().filter(|write| write.placed) {
+        for write in writes.entries.iter().filter(|write| write.latched || write.placed) {
             record_word::unlatch(write.record.word());
         }
         self.unlatch_all();

@@ -117,7 +117,7 @@ impl<M: Machine> OccSerial<M> {
 impl<M: Machine> Scheme<M> for OccSerial<M> {
     const INFO: Info = SchemeName::OccSerial.info();
 
-    const NEEDS: Needs = Needs { watches_gaps: true, ..Needs::NOTHING };
+    const NEEDS: Needs = Needs { watches_gaps: true, carries_additions: true, ..Needs::NOTHING };
 
     /// The commit latch.
     type Shared = Line<M::Word>;
@@ -152,6 +152,19 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
                 self.reads.push((record, word));
                 self.stay_opaque(cx, version)
             }
+            Err(other) => other,
+        }
+    }
+
+    #[inline]
+    fn peek(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+        arena: &mut Arena,
+    ) -> Step<M, Version> {
+        match versioned_read::present(record, arena, cx.stamped).done() {
+            Ok((_, version)) => self.stay_opaque(cx, version),
             Err(other) => other,
         }
     }

@@ -170,6 +170,27 @@ fn a_row_that_its_indexes_refuse_stays_removed() {
     }
 }
 
+/// A row that is changed in place after another transaction has changed it finds that one's entry, which is its own:
+/// a conflict and no violation.
+#[test]
+fn no_violation_comes_of_a_state_that_never_was() {
+    for scheme in ["silo", "global-tid", "occ", "occ-serial"] {
+        let db = kit::Db::<Interleaved>::open(scheme, Options::default());
+        let spec = TableSpec::ordered("t").with_index(index("unique", 0, 2, true));
+        let table = db.create_table(spec).expect("created");
+        let (mut one, mut other) = (db.worker().expect("a slot"), db.worker().expect("a slot"));
+        one.load(table, b"a", b"a0").expect("loads");
+        let mut tx = one.begin(&Intent::update()).expect("begins");
+        let row = tx.get(table, b"a").expect("reads").expect("there");
+        let mut later = other.begin(&Intent::update()).expect("begins");
+        later.put(table, b"a", b"a1").expect("puts");
+        later.commit().expect("nobody is in the way");
+        tx.modify(row).expect("it has read the row")[1] = b'1';
+        let ended = tx.commit().map(drop);
+        assert!(matches!(ended, Err(Error::Conflict(_))), "{scheme}: {ended:?}");
+    }
+}
+
 #[test]
 fn tables_of_indexes_have_no_name_for_users() {
     let db = Db::open(Options::default()).expect("opens");

@@ -1,5 +1,6 @@
 //! The engine's tests, in one program: what they share, which is each scheme on each machine, is compiled once.
 
+mod additions;
 mod basics;
 mod breakdown;
 #[path = "../../../log/tests/damage/mod.rs"]

@@ -198,6 +198,7 @@ fn the_planted_bugs_are_caught() {
         let caught =
             (0..400).find(|&seed| !simulate(seed, "silo", Some(fault)).verdict.is_completed());
         let seed = caught.unwrap_or_else(|| panic!("{name} is not caught"));
-        assert!(simulate(seed, "silo", None).verdict.is_completed(), "seed {seed}");
+        let unmodified = simulate(seed, "silo", None).verdict;
+        assert!(unmodified.is_completed(), "{name}, seed {seed}: {unmodified:?}");
     }
 }

@@ -3,24 +3,19 @@
 use super::cases::{self, Case, TRANSACTIONS};
 use super::fit::Row;
 use super::rooms::{Room, Spent};
+use crate::counting;
 use crate::run::{Files, Job, run_job};
 use crate::spec::RunSpec;
 use chiliad_driver::{
     Backoff, Length, load_tasks, open_simulated, run_serially, run_simulated, run_tasks,
 };
 use chiliad_host::Stop;
-use chiliad_host::leftovers::{self, Leftover};
 use chiliad_machine::Cost;
 use chiliad_simulator::Outcome;
 use serde_json::{Value, json};
-use std::io::{self, Read};
-use std::process::{Command, Output, Stdio};
-use std::sync::PoisonError;
+use std::process::Command;
 use std::time::Duration;
 
-/// The tool that counts instructions where the processor's own counters are out of reach, as they are in
-/// most virtual machines.
-const TOOL: &str = "valgrind";
 /// The name of the command in messages.
 const WHO: &str = "machines calibrate";
 /// No epoch ends within a run, so that nothing depends on how fast it is.
@@ -34,21 +29,6 @@ pub struct Runner<'a> {
     /// The words, after the program's name, of a process that calls [`run_case`] with these arguments, and prints what
     /// comes of it.
     pub child: &'a dyn Fn(usize, u64, bool) -> Vec<String>,
-}
-
-/// Refuses what cannot be counted with.
-pub fn check_tool() -> Result<(), Stop> {
-    if cfg!(debug_assertions) {
-        let problem = "this build is not optimised; accepted: a build with `--release`";
-        return Err(Stop::bad(WHO, problem));
-    }
-    let there = Command::new(TOOL).arg("--version").output().is_ok_and(|out| out.status.success());
-    if there {
-        return Ok(());
-    }
-    let problem = "`valgrind` counts the instructions and is not installed; accepted: a computer \
-                   where `valgrind --version` runs";
-    Err(Stop::bad(WHO, problem))
 }
 
 /// Runs a case of so many transactions natively; the result, as JSON has it. Where tasks are only `drawn`, none runs.
@@ -121,20 +101,14 @@ impl Runner<'_> {
         transactions: u64,
         drawn: bool,
     ) -> Result<Spent, Stop> {
-        let folder = std::env::temp_dir().join(format!("chiliad-calibrate-{}", std::process::id()));
-        // Goes whatever comes of it; what runs ends before, since it was begun after.
-        let _goes = Leftover::tree(&folder).map_err(|error| failed(&error))?;
-        let file = folder.join("counted");
-        let mut command = Command::new(TOOL);
-        command.args(["--tool=cachegrind", "--cache-sim=no"]);
-        command.arg(format!("--cachegrind-out-file={}", file.display())).arg(own()?);
-        run(command.args((self.child)(case, transactions, drawn)))?;
-        Spent::read(&std::fs::read_to_string(&file).map_err(|error| failed(&error))?, rooms)
+        let counted = counting::counted(WHO, &(self.child)(case, transactions, drawn))?;
+        Spent::read(&counted, rooms)
     }
 
     /// Transactions per second of a native run.
     pub fn throughput(self, case: usize, transactions: u64) -> Result<f64, Stop> {
-        let out = run(Command::new(own()?).args((self.child)(case, transactions, false)))?;
+        let mut command = Command::new(counting::own(WHO)?);
+        let out = counting::run(WHO, command.args((self.child)(case, transactions, false)))?;
         let result: Option<Value> = serde_json::from_str(&out).ok();
         let rate = result.and_then(|result| result["throughput_tps"].as_f64());
         rate.filter(|rate| *rate > 0.0)
@@ -166,35 +140,4 @@ impl Runner<'_> {
 
 fn failed(what: &dyn std::fmt::Display) -> Stop {
     Stop::Failed(format!("{WHO}: {what}"))
-}
-
-fn own() -> Result<std::path::PathBuf, Stop> {
-    std::env::current_exe().map_err(|error| failed(&error))
-}
-
-/// Runs it to its end, and returns what it has printed.
-fn run(command: &mut Command) -> Result<String, Stop> {
-    let out = output(command).map_err(|error| failed(&error))?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    match out.status.success() {
-        true => Ok(text(&out.stdout)),
-        false => Err(failed(&format!("{command:?}: {}", text(&out.stderr)))),
-    }
-}
-
-/// As [`Command::output`], of a process that ends with this one.
-fn output(command: &mut Command) -> io::Result<Output> {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let (child, leftover) = leftovers::process(command)?;
-    let pipes = {
-        let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
-        (child.stdout.take(), child.stderr.take())
-    };
-    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    // One after the other: what a run says besides its result is little.
-    pipes.0.map_or(Ok(0), |mut pipe| pipe.read_to_end(&mut stdout))?;
-    pipes.1.map_or(Ok(0), |mut pipe| pipe.read_to_end(&mut stderr))?;
-    let status = child.lock().unwrap_or_else(PoisonError::into_inner).wait()?;
-    leftover.keep();
-    Ok(Output { status, stdout, stderr })
 }

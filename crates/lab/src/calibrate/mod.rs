@@ -44,7 +44,7 @@ pub enum Priced {
 /// # Errors
 /// This build or this computer cannot count, or a run fails.
 pub fn run(priced: Priced, out: Option<&Path>, runner: Runner<'_>) -> Result<(), Stop> {
-    count::check_tool()?;
+    crate::counting::check("machines calibrate")?;
     let output = OutputFile::create_if("--out", out)?;
     let text = match priced {
         Priced::Transactions => transactions(runner)?,

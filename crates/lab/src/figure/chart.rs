@@ -191,6 +191,7 @@ fn amount(metric: Metric, workload: &str, most: f64) -> (String, f64) {
         Metric::LatencyP50 | Metric::LatencyP99 => return ("Latency (us)".into(), 1.0),
         Metric::Memory => return ("Memory (MiB)".into(), f64::from(1 << 20)),
         Metric::Bytes => return ("Megabytes / s".into(), 1e6),
+        Metric::Instructions => return ("Thousand instructions / transaction".into(), 1e3),
         Metric::BuildNs | Metric::PremeldNs | Metric::LastNs | Metric::AllNs => {
             return ("Microseconds for each intention".into(), 1e3);
         }

@@ -7,7 +7,7 @@ use chiliad_host::Stop;
 use serde::Deserialize;
 
 /// All descriptions, in the order of the papers; then our own.
-const FILES: [&str; 61] = [
+const FILES: [&str; 62] = [
     include_str!("../../figures/silo-6-1.toml"),
     include_str!("../../figures/silo-6-2.toml"),
     include_str!("../../figures/silo-6-3.toml"),
@@ -63,6 +63,7 @@ const FILES: [&str; 61] = [
     include_str!("../../figures/swarm-5-7.toml"),
     include_str!("../../figures/swarm-5-8.toml"),
     include_str!("../../figures/swarm-5-9.toml"),
+    include_str!("../../figures/tpcc.toml"),
     include_str!("../../figures/validation.toml"),
     include_str!("../../figures/simulated-host.toml"),
     include_str!("../../figures/interleave.toml"),
@@ -253,6 +254,8 @@ pub enum Metric {
     Memory,
     /// Bytes of records appended to a log per second.
     Bytes,
+    /// Instructions of a transaction, which a tool counts on this machine.
+    Instructions,
     /// The share of the cores' time spent on what commits.
     CommittedTime,
     /// On what does not.

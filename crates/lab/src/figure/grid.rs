@@ -1,6 +1,6 @@
 //! From a panel to the command lines of its runs: on this machine, or on a simulated one of any size.
 
-use super::describe::{Figure, Panel, Series};
+use super::describe::{Figure, Metric, Panel, Series};
 use super::measured::source;
 use super::measurement::Measurement;
 use crate::spec::Price;
@@ -15,6 +15,10 @@ const QUICK_CORES: usize = 64;
 
 /// The simulated machine that is this one.
 const HOST: &str = "host";
+
+/// The first words of a run whose instructions are counted: no epoch ends within it, so that nothing depends on how fast it
+/// is.
+const COUNTED: &str = "--warmup 0ms --epoch 1h --backoff none --interleave 1";
 
 /// How much of a figure is run.
 #[derive(Clone, Copy)]
@@ -39,7 +43,12 @@ impl Grid {
     /// Repetitions of each run, with different seeds. On a simulated machine a seed also places all lines
     /// anew.
     pub fn rounds(self, panel: &Panel) -> u64 {
-        if self.quick && panel.machine.is_some() { 2 } else { 3 }
+        match (panel.metric, &panel.machine) {
+            // Instructions do not depend on how fast the machine is.
+            (Metric::Instructions, _) => 1,
+            (_, Some(_)) if self.quick => 2,
+            _ => 3,
+        }
     }
 
     /// Runs of a line, at all prices.
@@ -134,6 +143,7 @@ impl Grid {
         let mut run = words(run).into_iter();
         let workload = run.next().unwrap_or_default();
         let (command, first) = match &panel.machine {
+            None if panel.metric == Metric::Instructions => ("bench", COUNTED.to_owned()),
             None => ("bench", self.first_native(&workload)),
             Some(machine) => ("simulate", format!("--machine {machine} --cores {cores}")),
         };

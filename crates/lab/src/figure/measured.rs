@@ -198,6 +198,7 @@ pub fn number(metric: Metric, run: &Reading) -> Option<f64> {
         Metric::LatencyP99 => run.latency_us[1],
         Metric::Memory => run.memory_bytes,
         Metric::Bytes => run.bytes,
+        Metric::Instructions => run.instructions,
         Metric::CommittedTime => run.core_time[0],
         Metric::AbortedTime => run.core_time[1],
         Metric::StalledTime => run.core_time[2],

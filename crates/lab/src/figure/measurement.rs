@@ -1,5 +1,6 @@
 //! The work of one point of a panel: a run, or meld or appends alone.
 
+use crate::counting;
 use crate::result::Reading;
 use crate::run::{AppendSpec, Job, MeldSpec};
 use crate::spec::Database;
@@ -15,18 +16,26 @@ pub enum Measurement {
     Meld(Box<MeldSpec>),
     /// Appends to a shared log alone.
     Appends(Box<AppendSpec>),
+    /// The instructions of a transaction of a run with these words.
+    Counted(Vec<String>),
 }
 
 /// Nanoseconds of an intention's key in all stages, and of a row that is loaded, for estimates.
 const MELD_KEY_NS: u64 = 4_500;
 const MELD_ROW_NS: u64 = 350;
 
+/// The time of counting the instructions of a transaction, for estimates.
+const COUNTED_TIME: Duration = Duration::from_secs(40);
+/// Transactions of the longer of two runs, and of the shorter one, which takes loading and all that is not of a transaction
+/// away.
+const COUNTED: [u64; 2] = [6_000, 3_000];
+
 impl Measurement {
     /// The identity of its database; `None`: only this measurement has it, or there is none.
     pub fn database(&self) -> Option<Database> {
         match self {
             Self::Run(job) => job.database(),
-            Self::Meld(_) | Self::Appends(_) => None,
+            Self::Meld(_) | Self::Appends(_) | Self::Counted(_) => None,
         }
     }
 
@@ -40,6 +49,7 @@ impl Measurement {
                 Duration::from_nanos(keys * MELD_KEY_NS + plan.records * MELD_ROW_NS)
             }
             Self::Appends(spec) => spec.appending.duration,
+            Self::Counted(_) => COUNTED_TIME,
         }
     }
 }
@@ -56,6 +66,24 @@ pub fn meld(spec: &MeldSpec, seed: u64) -> Result<Reading, Stop> {
         [reading] => Ok(reading.clone()),
         several => Err(Stop::Failed(format!("a point of {} ways to decide", several.len()))),
     }
+}
+
+/// Counts the instructions of a transaction.
+///
+/// # Errors
+/// Where no tool counts, and those of the runs.
+pub fn count(words: &[String]) -> Result<Reading, Stop> {
+    const WHO: &str = "figure run";
+    counting::check(WHO)?;
+    let of = |transactions: u64| {
+        let length = ["--transactions".to_owned(), transactions.to_string(), "--quiet".to_owned()];
+        let counted = counting::counted(WHO, &[words, &length].concat())?;
+        let total = counting::total(&counted);
+        total.ok_or_else(|| Stop::Failed(format!("{WHO}: a count without a sum")))
+    };
+    let [long, short] = COUNTED;
+    let instructions = (of(long)? - of(short)?) / (long - short) as f64;
+    Ok(Reading { instructions: Some(instructions), ..Reading::default() })
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ pub fn heading(metric: Metric) -> &'static str {
         Metric::Versions => "Records",
         Metric::LatencyP50 | Metric::LatencyP99 => "Latency",
         Metric::Memory => "Memory",
+        Metric::Instructions => "For each transaction",
         Metric::CommittedTime | Metric::AbortedTime | Metric::StalledTime | Metric::IdleTime => {
             "Core time"
         }
@@ -46,6 +47,7 @@ pub fn text(metric: Metric, value: f64) -> String {
         | Metric::ThroughputPerCore
         | Metric::Accesses
         | Metric::AllRate
+        | Metric::Instructions
         | Metric::Visited
         | Metric::Made
         | Metric::ZoneLeft => (1.0, ""),

@@ -4,10 +4,10 @@
 //! computer meets all of them alike; and so do the places, where the axis says so. A database is loaded once and
 //! used again by all runs that differ in nothing that it has been opened with.
 
-use super::describe::{Figure, Panel, Series};
+use super::describe::{Figure, Metric, Panel, Series};
 use super::grid::Column;
 use super::measured::{Line, Lines, Point};
-use super::measurement::{Measurement, meld};
+use super::measurement::{Measurement, count, meld};
 use super::memory::{self, Room};
 use super::runner::{Runner, asked, leave_out};
 use super::simulated;
@@ -56,7 +56,12 @@ fn run_columns(
     let (series, rounds) = (&panel.series, runner.grid.rounds(panel));
     let places = || columns.iter().flat_map(|column| (0..series.len()).map(move |at| (column, at)));
     let asked = |(column, at): (&Column, usize)| {
-        asked(&column.lines[at], &series[at], runner.grid, runner.parse)
+        let words = &column.lines[at];
+        let asked = asked(words, &series[at], runner.grid, runner.parse)?;
+        match panel.metric {
+            Metric::Instructions => Ok(Measurement::Counted(words.clone())),
+            _ => Ok(asked),
+        }
     };
     let asked: Vec<Result<Measurement, Stop>> = places().map(asked).collect();
     let wanted: Vec<Database> = asked.iter().flatten().filter_map(Measurement::database).collect();
@@ -130,6 +135,7 @@ fn run(
         Measurement::Run(job) => job,
         Measurement::Meld(spec) => return meld(spec, seed),
         Measurement::Appends(spec) => return spec.run().map(|result| result.reading()),
+        Measurement::Counted(words) => return count(words),
     };
     let key = job.database();
     let whole = |result: RunResult| match result.interrupted {

@@ -27,6 +27,8 @@ pub struct Reading {
     pub bytes: Option<f64>,
     /// Of meld alone, the cost of its stages.
     pub costs: Option<Costs>,
+    /// Instructions of a transaction.
+    pub instructions: Option<f64>,
     /// Shares of time, as in [`PARTS`].
     pub parts: [Option<f64>; PARTS.len()],
     /// Shares of the cores' time, as in [`CORE_TIME`].
@@ -68,6 +70,7 @@ impl Reading {
             memory_bytes: result["memory_bytes"].as_f64(),
             bytes: None,
             costs: None,
+            instructions: None,
             parts: PARTS.map(|part| result["breakdown"][part].as_f64()),
             core_time: CORE_TIME.map(|part| result["core_time"][part].as_f64()),
             versions: versions.map(|counts| counts.iter().filter_map(Value::as_u64).collect()),

@@ -1,5 +1,6 @@
 //! The result of one run as JSON: the fields of the documented contract, in its order.
 
+use super::deferred::DeferredResult;
 use super::task_counts::TaskResult;
 use crate::built::{BUILD, Build};
 use crate::spec::Shown;
@@ -42,6 +43,9 @@ pub struct RunResult {
     pub verified: Option<Verified>,
     /// The workload's conditions.
     pub consistency: Option<Consistency>,
+    /// Requests that waited for the owner of their partition; absent where none may.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deferred: Option<DeferredResult>,
     /// The differences between the servers of one log, or from the same requests one after another, where conditions
     /// were checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -481,6 +485,7 @@ impl RunResult {
             counts: Counts::new(&tally, &[kind], Some(counted.seconds), None),
             verified: None,
             consistency: None,
+            deferred: None,
             differences: Vec::new(),
             disk: None,
             versions: None,
@@ -500,6 +505,9 @@ impl RunResult {
         }
         if let Some(failed) = self.consistency.as_ref().filter(|c| !c.failed.is_empty()) {
             problems.push(format!("{} conditions do not hold", failed.failed.len()));
+        }
+        if let Some(problem) = self.deferred.as_ref().and_then(|it| it.problem.as_ref()) {
+            problems.push(problem.clone());
         }
         if !self.differences.is_empty() {
             let ordered = self.simulation.as_ref().is_some_and(|it| it.tasks.is_some());

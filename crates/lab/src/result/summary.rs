@@ -17,6 +17,7 @@ pub fn text(result: &Value, point: Option<&str>) -> String {
     }
     counts(&mut out, result);
     transactions(&mut out, result);
+    deferred(&mut out, &result["deferred"]);
     shares(&mut out, "time", &result["breakdown"]);
     breakdown_cost(&mut out, &result["breakdown_cost"]);
     shares(&mut out, "core time", &result["core_time"]);
@@ -149,6 +150,32 @@ fn transactions(out: &mut String, result: &Value) {
             let _ = write!(text, ", p50 {p50:.1}  p99 {p99:.1} us");
         }
         line(out, &format!("{name:<width$}"), &text);
+    }
+}
+
+/// Requests that waited: TPC-C's deliveries.
+fn deferred(out: &mut String, deferred: &Value) {
+    if deferred.is_null() {
+        return;
+    }
+    let (queued, completed) = (whole(&deferred["queued"]), whole(&deferred["completed"]));
+    let mut text = format!("{queued} deliveries queued, {completed} done");
+    if let Some(share) = deferred["within_80s"].as_f64() {
+        let rule = if deferred["rule_holds"] == true { "" } else { " (90 % ARE TO BE)" };
+        let _ = write!(text, ", {:.1} % within 80 s{rule}", share * 100.0);
+    }
+    let delay = &deferred["delay_us"];
+    if let (Some(mean), Some(p90)) = (delay["mean"].as_f64(), delay["p90"].as_f64()) {
+        let _ = write!(text, ", after {mean:.1} us, p90 {p90:.1} us");
+    }
+    if deferred["run_at_once"].as_u64().is_some_and(|count| count > 0) {
+        let _ = write!(text, "; {} run at once", whole(&deferred["run_at_once"]));
+    }
+    line(out, "deferred", &text);
+    let (orders, skipped) = (whole(&deferred["orders"]), whole(&deferred["districts_skipped"]));
+    line(out, "", &format!("{orders} orders delivered, {skipped} districts skipped"));
+    if let Some(problem) = deferred["problem"].as_str() {
+        line(out, "WRONG", problem);
     }
 }
 

@@ -7,6 +7,8 @@ use chiliad_host::OutputFile;
 pub struct Files {
     /// The recorded history.
     pub history: Option<OutputFile>,
+    /// The results of TPC-C's deliveries.
+    pub deliveries: Option<OutputFile>,
     /// Throughput and memory over time.
     pub series: Option<OutputFile>,
 }

@@ -35,6 +35,7 @@ pub fn choose(
         series: false,
         following_cost: false,
         stalled_at: None,
+        deferral_records: false,
         ..plan.clone()
     };
     let mut tried: Vec<(usize, u64)> = candidates(plan.clients).map(|number| (number, 0)).collect();

@@ -1,9 +1,10 @@
 //! From what the driver reports of a native run to its result.
 
+use super::deliveries;
 use super::files::Files;
 use super::place::Place;
 use super::verify::{judgement, verify};
-use crate::result::{Consistency, Counts, DiskUse, RunResult};
+use crate::result::{Consistency, Counts, DeferredResult, DiskUse, RunResult};
 use crate::spec::RunSpec;
 use chiliad_driver::{NativeReport, Sample, Target};
 use chiliad_host::Stop;
@@ -23,6 +24,7 @@ pub fn judge(
     if let Some(file) = files.series.take() {
         file.finish(|file| write_series(&report.series, file))?;
     }
+    deliveries::write(report.deferrals.as_ref(), files)?;
     let (build, host_cpu) = RunResult::host();
     let breakdown = report.tally.breakdown();
     let mut counts = Counts::new(&report.tally, target.kinds(), Some(report.seconds), breakdown);
@@ -39,6 +41,7 @@ pub fn judge(
         counts,
         verified,
         consistency: report.conditions.as_deref().and_then(Consistency::new),
+        deferred: report.deferrals.as_ref().map(|it| DeferredResult::new(it, true)),
         differences: std::mem::take(&mut report.differences),
         disk: place.map(|place| DiskUse::new(&report, &place.disk.times())),
         versions: report.versions,

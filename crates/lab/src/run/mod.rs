@@ -3,6 +3,7 @@
 
 mod appends;
 mod book;
+mod deliveries;
 mod files;
 mod interleave;
 mod job;

@@ -1,8 +1,9 @@
 //! One run on a simulated machine.
 
+use super::deliveries;
 use super::files::Files;
 use super::verify::{judgement, verify};
-use crate::result::{Consistency, Counts, RunResult, Simulation, Verified};
+use crate::result::{Consistency, Counts, DeferredResult, RunResult, Simulation, Verified};
 use crate::spec::RunSpec;
 use chiliad_driver::{
     Failure, Judgement, Loaded, SimulatedPlan, SimulatedReport, Target, load_simulated,
@@ -39,6 +40,7 @@ pub fn run(spec: &RunSpec, mut loaded: Loaded, files: &mut Files) -> Result<RunR
     let judgement = Judgement { complete: report.complete, ..judgement };
     // Cores that did not return have taken what they recorded with them.
     let verified = if completed { verify(spec, &judgement, recorders, files)? } else { None };
+    deliveries::write(report.deferrals.as_ref(), files)?;
     Ok(result(spec, &plan, (workload, kinds), verified, report))
 }
 
@@ -52,6 +54,7 @@ pub fn result(
 ) -> RunResult {
     let seconds = report.ticks as f64 / plan.config.ticks_per_second() as f64;
     let timed = plan.config.machine.is_some();
+    let completed = report.outcome.verdict.is_completed() && report.failures.is_empty();
     let (build, host_cpu) = RunResult::host();
     let (cores, clients) = (spec.plan.cores, spec.plan.clients);
     RunResult {
@@ -71,6 +74,11 @@ pub fn result(
         ),
         verified,
         consistency: report.conditions.as_deref().and_then(Consistency::new),
+        // Cores that did not return have taken their counts with them.
+        deferred: completed
+            .then_some(())
+            .and(report.deferrals.as_ref())
+            .map(|it| DeferredResult::new(it, timed)),
         differences: std::mem::take(&mut report.differences),
         disk: None,
         versions: None,

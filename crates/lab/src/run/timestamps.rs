@@ -39,6 +39,7 @@ pub fn simulate_draw(spec: &DrawSpec, machine: &MachineSpec) -> Result<RunResult
         counts: Counts::new(&report.tally, &[NAMES.1], timed.then_some(seconds), None),
         verified: None,
         consistency: None,
+        deferred: None,
         differences: Vec::new(),
         disk: None,
         versions: None,

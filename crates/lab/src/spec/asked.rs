@@ -2,8 +2,8 @@
 
 use super::run::{HostSpec, Place, RunSpec, Trials};
 use chiliad_driver::{
-    Backoff, ClusterOptions, Length, MEMORY_READY, On, OrderedOptions, Plan, Recording, Retry,
-    explored, shares_log,
+    Backoff, ClusterOptions, Deferral, Length, MEMORY_READY, On, OrderedOptions, Plan, Recording,
+    Retry, explored, is_ordered, shares_log,
 };
 use chiliad_engine::{Info, Options, Snapshots, WORKERS_MAX};
 use chiliad_machine::{MEMBERS_MAX, stacks_max};
@@ -38,6 +38,10 @@ pub struct Load {
     pub field_access: bool,
     /// When a transaction begins that stays open.
     pub stalled_at: Option<Duration>,
+    /// Who runs requests that may wait; `None`: as the scheme has it.
+    pub deferral: Option<Deferral>,
+    /// Keep a record of each one's result.
+    pub deferral_records: bool,
 }
 
 /// Transactions that each client has in flight.
@@ -97,11 +101,25 @@ pub struct Asked {
     pub repeat: usize,
 }
 
+/// Who runs requests that may wait, unless it is said: their owner, but where servers have nothing in common except the log, or
+/// where there are no clients.
+fn default_deferral(scheme: &Info) -> Deferral {
+    if shares_log(scheme) || is_ordered(scheme) { Deferral::Inline } else { Deferral::Owner }
+}
+
 impl Load {
     /// A workload all of whose rows exist, with nothing that stalls.
     #[must_use]
     pub fn new(options: WorkloadOptions, micro: bool) -> Self {
-        Self { options, micro, kept_payload: None, field_access: false, stalled_at: None }
+        Self {
+            options,
+            micro,
+            kept_payload: None,
+            field_access: false,
+            stalled_at: None,
+            deferral: None,
+            deferral_records: false,
+        }
     }
 }
 
@@ -198,6 +216,8 @@ impl Asked {
                 On::Native | On::Explored => 0,
             },
             stalled_at: self.load.stalled_at,
+            deferral: self.load.deferral.unwrap_or_else(|| default_deferral(self.scheme)),
+            deferral_records: self.load.deferral_records,
             follow: on.follow(),
             ..Plan::new(self.clients, length, self.epoch.unwrap_or(on.epoch()))
         }

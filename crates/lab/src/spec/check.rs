@@ -2,7 +2,9 @@
 
 use super::rolled::{certifier_name, group_name, premeld_name};
 use super::run::{Place, RunSpec, Trials};
-use chiliad_driver::{Certifier, Group, Length, Plan, Premeld, RollOptions, shares_log};
+use chiliad_driver::{
+    Certifier, Deferral, Group, Length, Plan, Premeld, RollOptions, is_ordered, shares_log,
+};
 use chiliad_engine::{LogOptions, Options};
 use chiliad_host::values::show_time;
 use chiliad_host::{Stop, limit};
@@ -21,6 +23,7 @@ impl RunSpec {
         self.check_cluster()?;
         self.check_shared_log()?;
         self.check_stalled()?;
+        self.check_deferral()?;
         self.check_fit()?;
         self.check_trials()
     }
@@ -138,6 +141,28 @@ impl RunSpec {
             }
         };
         Err(Stop::bad("--stalled-at", problem))
+    }
+
+    /// Refuses queues where clients have no memory in common, or where there are no clients; and records of requests that
+    /// are not queued.
+    fn check_deferral(&self) -> Result<(), Stop> {
+        let apart = self.machine().is_some() && self.cluster.servers > 1 || self.processes() > 1;
+        let bad = |flag, problem: String| Err(Stop::bad(flag, problem));
+        match self.plan.deferral {
+            Deferral::Inline if self.plan.deferral_records => bad(
+                "--deliveries",
+                "a file with --deferred inline, where none is queued; accepted: with --deferred owner".into(),
+            ),
+            Deferral::Owner if is_ordered(self.scheme) => bad(
+                "--deferred",
+                format!("owner with --scheme {}, which has no clients; accepted: inline", self.scheme.name),
+            ),
+            Deferral::Owner if apart => bad(
+                "--deferred",
+                "owner with servers that have no memory in common; accepted: inline".into(),
+            ),
+            Deferral::Inline | Deferral::Owner => Ok(()),
+        }
     }
 
     /// Refuses trials to runs that they would spoil: no recorder has what they write, and the log's writers

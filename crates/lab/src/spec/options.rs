@@ -11,6 +11,7 @@ use chiliad_host::values::show_time;
 use chiliad_simulator::MemoryModel;
 use chiliad_simulator::description::Coherence;
 use chiliad_workload::WorkloadOptions;
+use chiliad_workload::micro::CountersOptions;
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::tatp::{self, TatpOptions};
 use chiliad_workload::tpcc::{Scale, TpccOptions};
@@ -94,6 +95,7 @@ impl RunSpec {
             }
             WorkloadOptions::Tpcc(options) | WorkloadOptions::TpccSql(options) => {
                 show_tpcc(options, shown);
+                shown.insert("deferred".into(), self.plan.deferral.name().into());
             }
             WorkloadOptions::Smallbank(options) => {
                 shown.insert("scale".into(), scale.into());
@@ -147,6 +149,7 @@ impl RunSpec {
                     ("snapshot_reads", yes_no(options.snapshot_reads)),
                 ],
             ),
+            WorkloadOptions::Counters(options) => show_counters(options, shown),
         }
     }
 
@@ -295,6 +298,11 @@ fn show_ycsb(options: &YcsbOptions, shown: &mut Shown) {
     );
 }
 
+fn show_counters(options: &CountersOptions, shown: &mut Shown) {
+    let snapshot_reads = yes_no(options.snapshot_reads);
+    put(shown, [("counters", options.counters.into()), ("snapshot_reads", snapshot_reads)]);
+}
+
 fn show_tpcc(options: &TpccOptions, shown: &mut Shown) {
     let scale = match options.scale {
         Scale::Micro => "micro",
@@ -312,6 +320,9 @@ fn show_tpcc(options: &TpccOptions, shown: &mut Shown) {
             ("read_only_tables", yes_no(options.read_only_tables)),
         ],
     );
+    if options.totals_apart {
+        put(shown, [("totals_apart", yes_no(true))]);
+    }
 }
 
 fn show_smallbank(options: &SmallbankOptions, shown: &mut Shown) {

@@ -203,7 +203,9 @@ impl RunSpec {
             WorkloadOptions::Tpcc(options) | WorkloadOptions::TpccSql(options) => {
                 options.scale == Scale::Spec
             }
-            WorkloadOptions::InsertDelete(_) | WorkloadOptions::Bank(_) => false,
+            WorkloadOptions::InsertDelete(_)
+            | WorkloadOptions::Bank(_)
+            | WorkloadOptions::Counters(_) => false,
             WorkloadOptions::Ycsb(_)
             | WorkloadOptions::Smallbank(_)
             | WorkloadOptions::Tatp(_)

@@ -37,6 +37,8 @@ pub struct Case {
     pub in_order: bool,
     /// TPC-C's items are in an ordinary table.
     pub no_read_only: bool,
+    /// TPC-C's deliveries are run by the client that makes them up.
+    pub inline: bool,
     /// Where timestamps come from: each kind in turn.
     pub timestamps: Timestamps,
     /// How draws under a mutex wait: each way in turn.
@@ -51,7 +53,7 @@ impl Case {
     /// The case of `seed`: half the seeds under total store order, the schedules in turn, a quarter
     /// larger than the others, a third without snapshots, a third with many epochs, timestamps of
     /// each kind in turn, a seventh locking in order, two
-    /// fifths without read-only tables, a third with two or three transactions in flight on each core,
+    /// fifths without read-only tables, a third with deliveries run by the client that makes them up, a third with two or three transactions in flight on each core,
     /// 4 to 8 cores unless told. Of servers that share a log 1 to 5, with every way to roll it forward in turn, and
     /// under half the seeds a log that fails.
     #[must_use]
@@ -74,6 +76,8 @@ impl Case {
             short_epochs: seed % 3 == 2,
             in_order: seed % 7 == 6,
             no_read_only: seed % 5 > 2,
+            // Servers that share a log have no queue in common.
+            inline: seed / 5 % 3 == 2 || cluster::has_servers(scheme),
             timestamps: Timestamps::ALL[(seed / 2 % 5) as usize],
             latch: MutexKind::ALL[(seed / 10 % 4) as usize],
             cluster: cluster::drawn(scheme, seed, SERVERS),

@@ -7,9 +7,14 @@ use std::ops::Range;
 /// At how many calls a log fails once, where it does.
 const FAILS_ONE_IN: u64 = 20;
 
+/// Whether databases under the scheme of this name are servers that share a log.
+pub fn has_servers(name: &str) -> bool {
+    scheme(name).is_ok_and(shares_log)
+}
+
 /// The servers of `seed`, of a number in `servers`; one as elsewhere, where the scheme has none that share a log.
 pub fn drawn(name: &str, seed: u64, servers: Range<usize>) -> ClusterOptions {
-    if !scheme(name).is_ok_and(shares_log) {
+    if !has_servers(name) {
         return ClusterOptions::default();
     }
     let fails = seed / 5 % 2 == 1;

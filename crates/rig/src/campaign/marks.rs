@@ -7,7 +7,7 @@ pub const SEEDS_MIN: u64 = 200;
 
 /// By workload, under schemes that track what they read. Marks are set where the branch is, by
 /// `Machine::mark`.
-const EXPECTED: [(&str, &[&str]); 12] = [
+const EXPECTED: [(&str, &[&str]); 13] = [
     (
         "scan",
         &[
@@ -49,6 +49,10 @@ const EXPECTED: [(&str, &[&str]); 12] = [
         ],
     ),
     (
+        "counters",
+        &["old version put by", "read waited for a latch", "record unlinked", "old version read"],
+    ),
+    (
         "tpcc",
         &[
             "inner split",
@@ -57,6 +61,7 @@ const EXPECTED: [(&str, &[&str]); 12] = [
             "old version put by",
             "record unlinked",
             "old version read",
+            "owner's queue full",
             "value outgrew its record",
             "version collected",
         ],

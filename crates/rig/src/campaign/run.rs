@@ -5,8 +5,8 @@ use super::setup::Setup;
 use super::shown::Shown;
 use chiliad_checker::Recorder;
 use chiliad_driver::{
-    Failure, Judgement, SimulatedPlan, SimulatedReport, judge, load_simulated, open_simulated,
-    run_explained,
+    Deferrals, Failure, Judgement, SimulatedPlan, SimulatedReport, judge, load_simulated,
+    open_simulated, run_explained,
 };
 
 /// Why a case could not be run or judged, which says nothing of the engine.
@@ -49,6 +49,10 @@ impl Case {
         if shown.ended(&report) {
             let judgement = Judgement { complete: report.complete, ..judgement };
             shown.judged(&judgement, recorders)?;
+        }
+        let problem = report.deferrals.as_ref().and_then(Deferrals::problem);
+        if let Some(problem) = problem.filter(|_| shown.passed()) {
+            shown.add("deferred", &problem);
         }
         let conditions = report.conditions.iter().flatten();
         let failed = conditions.filter_map(|condition| {

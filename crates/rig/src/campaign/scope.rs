@@ -6,10 +6,11 @@ use std::ops::Range;
 use std::time::Duration;
 
 /// The workloads that campaigns know.
-pub const WORKLOADS: [&str; 12] = [
+pub const WORKLOADS: [&str; 13] = [
     "scan",
     "hash",
     "bank",
+    "counters",
     "tpcc",
     "ycsb",
     "smallbank",

@@ -4,12 +4,14 @@
 //! so that the line that is printed for a case repeats it.
 
 use super::case::Case;
-use chiliad_driver::{Length, On, Opening, Plan, Recording, SimulatedPlan, explored, scheme};
+use chiliad_driver::{
+    Deferral, Length, On, Opening, Plan, Recording, SimulatedPlan, explored, scheme,
+};
 use chiliad_engine::{Error, Info, Options, Result, Snapshots, Timestamps};
 use chiliad_simulator::{Config, MemoryModel, Schedule};
 use chiliad_workload::WorkloadOptions;
 use chiliad_workload::bidding::BiddingOptions;
-use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
+use chiliad_workload::micro::{BankOptions, CountersOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::sql::tpcb::TpcbOptions;
 use chiliad_workload::tatp::TatpOptions;
@@ -74,6 +76,7 @@ impl Case {
                 let options = BankOptions { snapshot_reads, ..Default::default() };
                 WorkloadOptions::Bank(options)
             }
+            "counters" => WorkloadOptions::Counters(counters(snapshot_reads)),
             "tpcc" | "tpcc-sql" => {
                 let read_only_tables = !self.no_read_only;
                 let micro = TpccOptions::micro();
@@ -138,6 +141,7 @@ impl Case {
         let epoch = if self.short_epochs { EPOCH_SHORT } else { On::Explored.epoch() };
         Plan {
             interleave: self.interleave,
+            deferral: if self.inline { Deferral::Inline } else { Deferral::Owner },
             seed: self.seed,
             recording: Some(Recording { memory_bytes_max: HISTORY_BYTES }),
             // Without transactions there is no state between them that conditions could speak of.
@@ -175,4 +179,8 @@ impl Case {
             ..explored::config(schedule, self.seed)
         }
     }
+}
+
+fn counters(snapshot_reads: bool) -> CountersOptions {
+    CountersOptions { snapshot_reads, ..CountersOptions::default() }
 }

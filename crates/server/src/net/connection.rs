@@ -18,6 +18,8 @@ pub(crate) struct Connection {
     server: Arc<Shared>,
     /// Nothing more is run: it is closed when everything has been sent.
     ends: bool,
+    /// Its client has read nothing for too long: it is closed with what has not been sent.
+    cut: bool,
     /// Since when the client has read nothing of what waits for it.
     stalled_since: Option<Instant>,
 }
@@ -37,7 +39,7 @@ impl Connection {
     pub fn new(server: Arc<Shared>, channel: Channel, origin: Origin) -> Self {
         let session = Session::new(Arc::clone(&server), origin);
         let input = Input::default();
-        Self { channel, input, session, server, ends: false, stalled_since: None }
+        Self { channel, input, session, server, ends: false, cut: false, stalled_since: None }
     }
 
     pub fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
@@ -71,6 +73,10 @@ impl Connection {
 
     /// Its turn: reads, runs and writes what it can.
     pub fn serve(&mut self) -> After {
+        if self.cut {
+            self.channel.finish();
+            return After::Over;
+        }
         match self.serve_while_open() {
             Ok(after) => after,
             // The peer has gone, or speaks no TLS: there is nobody to tell.
@@ -82,7 +88,7 @@ impl Connection {
         loop {
             self.write()?;
             if self.ends {
-                let all = self.session.output().unsent() == 0 && !self.channel.is_behind();
+                let all = self.session.output().owed() == 0 && !self.channel.is_behind();
                 if all {
                     self.channel.finish();
                 }
@@ -95,6 +101,8 @@ impl Connection {
                     // A part of a handshake is answered, though it is nothing for the session.
                     self.write()?;
                     match read {
+                        // What it waited for has failed meanwhile: it is closed when that is told.
+                        _ if self.ends => {}
                         Some(After::Yields) => {}
                         Some(after) => return Ok(after),
                         None => return Ok(After::Waits),
@@ -108,7 +116,7 @@ impl Connection {
                     let before = self.session.output().unsent();
                     self.write()?;
                     let after = self.session.output().unsent();
-                    if after == before {
+                    if after == before && !self.ends {
                         return Ok(After::Waits);
                     }
                 }
@@ -197,11 +205,11 @@ impl Connection {
     pub fn end_if_overdue(&mut self, now: Instant) -> bool {
         if self.ends {
             // A client that is told of its end and does not read it is not waited for as long.
-            return self.is_stalled(now, Duration::from_secs(1));
+            self.cut |= self.is_stalled(now, Duration::from_secs(1));
+            return self.cut;
         }
         if self.is_stalled(now, self.server.limits.stalled_for) {
-            self.session.output().discard();
-            self.ends = true;
+            (self.ends, self.cut) = (true, true);
             return true;
         }
         if let Some(error) = self.session.overdue(now) {

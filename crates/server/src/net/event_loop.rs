@@ -414,13 +414,17 @@ impl EventLoop {
         self.accept();
         let round = if self.draining.get().is_some() { Duration::from_millis(20) } else { ROUND };
         self.next_round.set(now + round);
+        let waited = self.draining.get().map(|since| now.duration_since(since));
+        if waited.is_some_and(|waited| waited > self.server.limits.drain_for) {
+            // Statements that are still running, or wait for a lock, keep their connections from being ended.
+            self.server.sessions.cancel_all();
+        }
         let slots = self.slots.borrow().clone();
         let mut left = 0;
         for (at, slot) in slots.iter().enumerate() {
             let Some(slot) = slot else { continue };
             left += 1;
             let Ok(mut connection) = slot.connection.try_borrow_mut() else { continue };
-            let waited = self.draining.get().map(|since| now.duration_since(since));
             if waited.is_some_and(|waited| connection.may_be_cut(waited)) {
                 drop(connection);
                 self.remove(at);

@@ -5,6 +5,8 @@ mod connection;
 mod event_loop;
 mod listener;
 mod mailbox;
+#[cfg(test)]
+mod overdue;
 mod stream;
 mod tls;
 

@@ -148,7 +148,8 @@ impl Dialog {
         Ok(Step::Next)
     }
 
-    fn fail_copy(&mut self, error: SqlError) -> Step {
+    /// The COPY has failed, and what its message was part of.
+    pub(super) fn fail_copy(&mut self, error: SqlError) -> Step {
         self.copy = None;
         if self.query.is_none() {
             return self.fail_extended(error);

@@ -123,7 +123,7 @@ impl Dialog {
         }
         match message {
             Message::Terminate => return Step::End,
-            Message::Query(text) => return self.simple_query(text),
+            Message::Query(text) => return self.simple_query(Ok(text)),
             Message::Sync => return self.sync(),
             // A client that has not yet heard that its COPY has failed still sends.
             Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => return Step::Next,
@@ -149,6 +149,21 @@ impl Dialog {
         match done {
             Ok(()) => Step::Next,
             Err(error) => self.fail_extended(error),
+        }
+    }
+
+    /// A message of this type cannot be done, as it is: an error of what it was to do.
+    pub fn refuse(&mut self, kind: u8, error: SqlError) -> Step {
+        self.asked = true;
+        if self.copy.is_some() {
+            return self.fail_copy(error);
+        }
+        match kind {
+            b'Q' => self.simple_query(Err(error)),
+            // A CopyFail whose COPY has failed before counts for nothing, as does all up to Sync.
+            b'f' => Step::Next,
+            _ if self.skips_to_sync => Step::Next,
+            _ => self.fail_extended(error),
         }
     }
 

@@ -17,6 +17,7 @@ mod login;
 mod names;
 mod output;
 mod portals;
+mod procedures;
 mod query;
 mod run;
 mod schema;
@@ -152,7 +153,7 @@ impl Session {
 
     /// Ends it because of bytes that are no message.
     fn refuse(&mut self, bad: &BadMessage) -> Turn {
-        self.end_with(&SqlError::protocol_violation(bad.0.clone()));
+        self.end_with(&bad.error());
         Turn::Ends
     }
 
@@ -221,8 +222,11 @@ impl Session {
 fn run_message(dialog: &mut Dialog, input: &mut Input) -> Result<Option<Turn>, BadMessage> {
     let most = dialog.server.limits.message_bytes_max;
     let Some(frame) = next_frame(input.unread(), most)? else { return Ok(Some(Turn::Idle)) };
-    let message = Message::parse(frame.kind, frame.body)?;
-    let step = dialog.step(message);
+    let step = match Message::parse(frame.kind, frame.body) {
+        Ok(message) => dialog.step(message),
+        Err(bad @ BadMessage::NotUtf8) => dialog.refuse(frame.kind, bad.error()),
+        Err(bad) => return Err(bad),
+    };
     input.advance(frame.length);
     Ok(after_step(dialog, input, step))
 }

@@ -86,6 +86,11 @@ impl Output {
         self.bytes.len() - self.sent
     }
 
+    /// Bytes that are to be sent, now or behind a gate: not those that the session has never released.
+    pub fn owed(&self) -> usize {
+        self.released - self.sent
+    }
+
     /// Bytes since a mark.
     pub fn since(&self, mark: Mark) -> usize {
         (self.gone + self.bytes.len()).saturating_sub(mark.0)
@@ -141,6 +146,9 @@ mod tests {
         assert_eq!(output.sendable(), b"abcxy");
         output.sent(4);
         assert_eq!((output.sendable(), output.unsent()), (&b"y"[..], 1));
+        output.append(b"never");
+        assert_eq!((output.owed(), output.unsent()), (1, 6));
+        output.take_back(mark);
         output.sent(1);
         assert_eq!((output.sendable(), output.mark()), (&b""[..], Mark(5)));
     }

@@ -34,8 +34,8 @@ enum Part {
 }
 
 impl Dialog {
-    /// Runs a string of statements.
-    pub fn simple_query(&mut self, text: &str) -> Step {
+    /// Runs a string of statements, or tells why there is none.
+    pub fn simple_query(&mut self, text: Result<&str, SqlError>) -> Step {
         // A pipeline that was not ended by Sync ends here.
         self.skips_to_sync = false;
         self.portals.remove("");
@@ -51,7 +51,7 @@ impl Dialog {
             }
         }
         self.new_attempt();
-        match self.parts(text) {
+        match text.and_then(|text| self.parts(text)) {
             Ok(parts) if parts.is_empty() => {
                 self.output.empty(b'I');
                 self.finish_query()
@@ -86,10 +86,14 @@ impl Dialog {
                 match self.commit(After::Query) {
                     Ok(Committed::Now) => break,
                     Ok(Committed::Later) => return Step::Wait,
-                    Err(error) => match self.again_or_over(error) {
-                        true => continue,
-                        false => break,
-                    },
+                    Err(error) => {
+                        // What the statements have said counts when they are committed.
+                        self.take_back();
+                        match self.again_or_over(error) {
+                            true => continue,
+                            false => break,
+                        }
+                    }
                 }
             };
             query.next += 1;

@@ -11,8 +11,8 @@ use crate::catalog::Tables;
 use crate::plans::Plan;
 use crate::turns::give_way;
 use crate::wire::Writer;
-use chiliad::Transaction;
 use chiliad::raw::TableId;
+use chiliad::{Error, Transaction};
 use chiliad_sql::{Datum, Kind, OutputColumn, RowSink, SqlError, execute};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -92,6 +92,12 @@ impl Dialog {
             Kind::Schema => self.change_catalog(plan),
             Kind::Copy(copy) => self.begin_copy(plan, copy),
             Kind::Call(name) => self.call(name, plan, values).map(|()| Ran::Done),
+            Kind::CreateProcedure { procedure, replaces } => {
+                self.create_procedure(procedure, *replaces, plan).map(|()| Ran::Done)
+            }
+            Kind::DropProcedure { name, if_exists } => {
+                self.drop_procedure(name, *if_exists, plan).map(|()| Ran::Done)
+            }
             _ => self.run_utility(plan, formats).map(|()| Ran::Done),
         }
     }
@@ -162,7 +168,19 @@ impl Dialog {
         };
         let done = open.and_then(|open| open.with(|tx| run(tx, &mut environment, output)));
         self.leave_tables();
-        done
+        done.map_err(|error| self.name_timeout(error))
+    }
+
+    /// The error of a statement that has taken too long, by the limit that it met first.
+    fn name_timeout(&self, error: SqlError) -> SqlError {
+        let lock_timeout = self.lock_timeout().unwrap_or(Duration::MAX);
+        let by_lock = self.settings.statement_timeout.is_none_or(|it| lock_timeout < it);
+        match error.cause.as_deref() {
+            Some(Error::DeadlineExceeded) if by_lock => {
+                SqlError::lock_not_available("canceling statement due to lock timeout")
+            }
+            _ => error,
+        }
     }
 
     /// From here on names mean the tables that they mean now, until [`Dialog::leave_tables`].
@@ -209,12 +227,14 @@ impl Dialog {
 
     /// How long a statement may take.
     pub fn timeout(&self) -> Option<Duration> {
-        let Self { settings, server, .. } = self;
-        // Only under a scheme whose transactions wait: others never wait for a lock.
-        let lock_timeout = settings.lock_timeout.filter(|_| server.waits);
-        match (settings.statement_timeout, lock_timeout) {
+        match (self.settings.statement_timeout, self.lock_timeout()) {
             (Some(statement), Some(lock)) => Some(statement.min(lock)),
             (statement, lock) => statement.or(lock),
         }
+    }
+
+    /// How long it may wait for locks: only under a scheme whose transactions wait.
+    fn lock_timeout(&self) -> Option<Duration> {
+        self.settings.lock_timeout.filter(|_| self.server.waits)
     }
 }

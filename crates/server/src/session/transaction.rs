@@ -212,6 +212,7 @@ impl Tx {
 
     /// The error that a client is told in place of one of the statement: where what the statement had read is no state of
     /// the database, its own is none that ever was. It may be told when the handle says that what was read is durable.
+    /// Where a wait of the statement has ended before it got its lock, nothing of the transaction can go on either.
     pub fn judge(&mut self, error: SqlError) -> (SqlError, Option<Pending<()>>) {
         let has_read = std::mem::take(&mut self.unproved);
         self.tells = false;
@@ -219,13 +220,19 @@ impl Tx {
             self.lost = true;
             return (error, None);
         }
-        match self.open.as_mut().filter(|_| has_read).map(OpenTransaction::seen) {
-            Some(Err(conflict @ Error::Conflict(_))) => {
-                self.lost = true;
-                (conflict.into(), None)
-            }
+        let seen = self.open.as_mut().filter(|_| has_read).map(|open| {
+            // What has ended the statement says nothing of what it had read.
+            open.limit(&RunOptions::default());
+            open.seen()
+        });
+        match seen {
             Some(Ok(seen)) => (error, Some(seen)),
-            Some(Err(_)) | None => (error, None),
+            Some(Err(ended)) => {
+                self.lost = true;
+                let is_conflict = matches!(ended, Error::Conflict(_));
+                (if is_conflict { ended.into() } else { error }, None)
+            }
+            None => (error, None),
         }
     }
 

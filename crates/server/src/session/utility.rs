@@ -1,10 +1,10 @@
-//! SET, SHOW and other statements that no transaction runs, and CALL.
+//! SET, SHOW and other statements that no transaction runs.
 
 use super::dialog::Dialog;
 use super::run::Formats;
 use crate::plans::Plan;
 use crate::wire::Writer;
-use chiliad_sql::{Datum, Kind, OwnedDatum, SqlError, Type, call_arguments};
+use chiliad_sql::{Datum, Kind, OwnedDatum, SqlError, Type};
 
 impl Dialog {
     /// Runs a statement of one of the small kinds, and tells the client.
@@ -108,19 +108,6 @@ impl Dialog {
                 return Err(SqlError::undefined_statement(message));
             }
         }
-        Ok(())
-    }
-
-    /// CALL: runs a procedure of the application in the transaction.
-    pub fn call(&mut self, name: &str, plan: &Plan, values: &[Datum<'_>]) -> Result<(), SqlError> {
-        let procedure = self.server.procedures.get(name).cloned().ok_or_else(|| {
-            SqlError::undefined_function(format!("procedure {name} does not exist"))
-        })?;
-        self.part(plan, |tx, environment, _| {
-            let arguments = call_arguments(&plan.prepared, values, tx.raw(), environment)?;
-            procedure(tx, &arguments)
-        })?;
-        self.output.complete("CALL");
         Ok(())
     }
 }

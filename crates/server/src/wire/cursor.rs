@@ -44,7 +44,7 @@ impl<'a> Cursor<'a> {
         };
         let (text, rest) = self.0.split_at(end);
         self.0 = &rest[1..];
-        str::from_utf8(text).map_err(|_| BadMessage::new("a string in the message is no UTF-8"))
+        str::from_utf8(text).map_err(|_| BadMessage::NotUtf8)
     }
 
     /// A value with its length before it; `None` for a null.

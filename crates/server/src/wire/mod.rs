@@ -12,12 +12,27 @@ pub(crate) use frame::{Frame, next_frame, next_startup};
 pub(crate) use frontend::{Bind, Message, Target};
 pub(crate) use startup::{Packet, Startup};
 
-/// Bytes that are no message of the protocol: the connection ends with this text, and SQLSTATE 08P01.
+use chiliad_sql::SqlError;
+
+/// Why bytes are no message.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct BadMessage(pub String);
+pub(crate) enum BadMessage {
+    /// They are none of the protocol: the connection ends with this text, and SQLSTATE 08P01.
+    Form(String),
+    /// A string in it is no UTF-8: the message fails with 22021, as a statement does, and the next one is looked at.
+    NotUtf8,
+}
 
 impl BadMessage {
     pub fn new(what: impl Into<String>) -> Self {
-        Self(what.into())
+        Self::Form(what.into())
+    }
+
+    /// What the client is told.
+    pub fn error(&self) -> SqlError {
+        match self {
+            Self::Form(what) => SqlError::protocol_violation(what.clone()),
+            Self::NotUtf8 => SqlError::not_utf8("invalid byte sequence for encoding \"UTF8\""),
+        }
     }
 }

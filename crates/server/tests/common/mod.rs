@@ -7,7 +7,7 @@ pub mod raw;
 use chiliad::Database;
 use chiliad_server::{Running, Server};
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio_postgres::{Client, NoTls};
 
 /// Any free port of this computer.
@@ -28,6 +28,23 @@ pub fn run_for(seconds: u64, test: impl Future<Output = ()>) {
     runtime.block_on(async {
         tokio::time::timeout(Duration::from_secs(seconds), test).await.expect("it ends")
     });
+}
+
+/// Bytes of this process that are in memory.
+pub fn resident() -> u64 {
+    let told = std::fs::read_to_string("/proc/self/statm").expect("Linux tells");
+    let pages = told.split(' ').nth(1).expect("the second number");
+    pages.parse::<u64>().expect("a number") * 4096
+}
+
+/// Waits until `is` holds: for as long as a loaded machine may take.
+#[track_caller]
+pub fn until(what: &str, mut is: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
 }
 
 /// A client that is let in.

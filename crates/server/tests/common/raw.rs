@@ -2,8 +2,11 @@
 
 use chiliad_server::Running;
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
+
+/// No answer takes longer, on a loaded machine either.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A connection.
 pub struct Raw {
@@ -21,15 +24,34 @@ pub struct Said {
 impl Raw {
     /// One that is let in.
     pub fn connect(running: &Running) -> Self {
-        let stream = TcpStream::connect(running.addresses()[0]).expect("connects");
-        stream.set_nodelay(true).expect("set");
-        stream.set_read_timeout(Some(Duration::from_secs(30))).expect("set");
-        let mut raw = Self { stream, unsent: Vec::new() };
-        let parameters = b"\0\x03\0\0user\0ann\0database\0test\0\0";
-        raw.unsent.extend((parameters.len() as u32 + 4).to_be_bytes());
-        raw.unsent.extend(parameters);
-        raw.hear();
+        Self::login(running.addresses()[0])
+    }
+
+    /// One that is let in by the server at this address.
+    pub fn login(address: SocketAddr) -> Self {
+        let mut raw = Self::silent(address);
+        raw.startup("ann").hear();
         raw
+    }
+
+    /// One that has said nothing yet.
+    pub fn silent(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).expect("connects");
+        stream.set_nodelay(true).expect("set");
+        stream.set_read_timeout(Some(PATIENCE)).expect("set");
+        Self { stream, unsent: Vec::new() }
+    }
+
+    /// The startup packet.
+    pub fn startup(&mut self, user: &str) -> &mut Self {
+        let parameters = format!("\0\x03\0\0user\0{user}\0database\0test\0\0");
+        self.bytes(&(parameters.len() as u32 + 4).to_be_bytes()).bytes(parameters.as_bytes())
+    }
+
+    /// Bytes as they are, sent with the next [`Raw::hear`] or [`Raw::send`].
+    pub fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
+        self.unsent.extend(bytes);
+        self
     }
 
     /// A message of this type, sent with the next [`Raw::hear`].
@@ -82,6 +104,14 @@ impl Raw {
         Ok(Said { kind: head[0], body })
     }
 
+    /// Whether the server says something within this time, which stays to be heard.
+    pub fn has_heard(&self, within: Duration) -> bool {
+        self.stream.set_read_timeout(Some(within)).expect("set");
+        let heard = self.stream.peek(&mut [0]);
+        self.stream.set_read_timeout(Some(PATIENCE)).expect("set");
+        matches!(heard, Ok(1..))
+    }
+
     /// Sends what is not sent and hears all up to the next ReadyForQuery, without that.
     pub fn hear(&mut self) -> Vec<Said> {
         self.send().expect("sent");
@@ -93,6 +123,47 @@ impl Raw {
             }
             heard.push(said);
         }
+    }
+
+    /// Sends what is not sent and hears all until the server closes the connection, each message as a short text. A server
+    /// that closes it before it has read everything may take back what it has said: the socket's way, and no error.
+    pub fn last_words(&mut self) -> Vec<String> {
+        _ = self.send();
+        let mut heard = Vec::new();
+        loop {
+            match self.next() {
+                Ok(said) => heard.push(said.short()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    panic!("the server says nothing and does not close: {heard:?}")
+                }
+                Err(_) => return heard,
+            }
+        }
+    }
+
+    /// As [`Raw::told`]; `None` where the server has gone before it has said everything, and has not said why.
+    pub fn hear_all(&mut self) -> Option<Vec<String>> {
+        self.send().ok()?;
+        let mut heard: Vec<String> = Vec::new();
+        loop {
+            match self.next() {
+                Ok(said) if said.kind == b'Z' => return Some(heard),
+                Ok(said) => heard.push(said.short()),
+                Err(_) => return heard.last()?.starts_with('E').then_some(heard),
+            }
+        }
+    }
+
+    /// As [`Raw::told`]; up to the end of the connection, where the server ends it.
+    pub fn told_all(&mut self) -> Vec<String> {
+        self.send().expect("sent");
+        let mut heard = Vec::new();
+        while let Ok(said) = self.next()
+            && said.kind != b'Z'
+        {
+            heard.push(said.short());
+        }
+        heard
     }
 
     /// As [`Raw::hear`], each message as a short text.

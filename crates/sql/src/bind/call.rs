@@ -172,7 +172,14 @@ impl Binder<'_> {
         for (bound, to) in bounds.into_iter().zip(wanted) {
             parts.push(self.coerce(bound, to).map_err(|it| it.at(position))?.expr);
         }
-        Ok(Bound::new(Expr::Call(function, parts), of))
+        let call = Expr::Call(function, parts);
+        match (function, of) {
+            // The least number of a type has no opposite in it.
+            (Function::Abs, Type::Int2 | Type::Int4) => {
+                self.cast(Bound::new(call, Type::Int8), of, -1)
+            }
+            _ => Ok(Bound::new(call, of)),
+        }
     }
 }
 

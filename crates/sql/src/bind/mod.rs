@@ -41,6 +41,8 @@ pub(crate) struct Binder<'b> {
     pub statement: Option<&'b Statement>,
     /// The types of parameters, as far as they are known.
     pub parameters: Vec<Option<Type>>,
+    /// Their names, in the body of a procedure.
+    pub parameter_names: &'b [Option<&'b str>],
     /// The tables that names have led to so far.
     used: RefCell<Vec<TableId>>,
     /// Aggregates found so far, where they may stand; else where they may not.
@@ -82,6 +84,7 @@ impl<'b> Binder<'b> {
             catalog,
             statement,
             parameters: Vec::new(),
+            parameter_names: &[],
             used: RefCell::default(),
             aggregates: Err("this statement"),
             with: Vec::new(),

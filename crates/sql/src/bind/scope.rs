@@ -122,6 +122,11 @@ impl Binder<'_> {
             let columns = (0..relation.columns.len()).map(|at| relation.column(at).expr);
             return Ok(Bound::new(Expr::Row(columns.collect()), Type::Record));
         }
+        // In the body of a procedure a column comes before a parameter.
+        if let Some(at) = self.parameter_names.iter().position(|it| *it == Some(&*name)) {
+            let of = self.parameters[at].unwrap_or(Type::Unknown);
+            return Ok(Bound::new(Expr::Parameter(at), of));
+        }
         Err(SqlError::undefined_column(format!("column \"{name}\" does not exist"))
             .at(self.position(ident.span)))
     }

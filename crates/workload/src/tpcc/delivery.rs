@@ -2,7 +2,8 @@
 //! ten; a district without a new order is skipped.
 //!
 //! Ten scans of one row take the orders from the queues; one group finds the orders, one the
-//! customers; ten scans find the lines. The oldest is found from the left edge of the queue, where
+//! customers; ten scans find the lines. It is deferred: the request waits in a queue for whoever runs those of its
+//! warehouse, and what it has done is recorded (clause 2.7.2). The oldest is found from the left edge of the queue, where
 //! earlier deliveries have removed all before it; no hint outside the database.
 
 use super::customer;
@@ -10,6 +11,7 @@ use super::rules::Rules;
 use super::schema::{self, Tables, order, order_line};
 use super::terminal::Terminal;
 use crate::workload::present;
+use crate::{DEFERRED_WORDS, Deferred, Outcome};
 use chiliad_api::{Get, Range, Result, Row, TableId, Transaction};
 
 pub(super) const DISTRICTS_MAX: usize = 10;
@@ -21,6 +23,33 @@ pub(super) struct Request {
     pub(super) carrier: u8,
     pub(super) date: u64,
     pub(super) districts: u8,
+    /// The orders that the last attempt sent out.
+    outcome: Outcome,
+}
+
+/// A delivery that is deferred, as its words say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Delivery {
+    /// The warehouse, from one.
+    pub warehouse: u16,
+    /// The carrier, 1 to 10.
+    pub carrier: u8,
+    /// The date.
+    pub date: u64,
+}
+
+impl Delivery {
+    /// The delivery that these words stand for.
+    #[must_use]
+    pub fn of(words: [u64; DEFERRED_WORDS]) -> Self {
+        Self { warehouse: words[0] as u16, carrier: (words[0] >> 16) as u8, date: words[1] }
+    }
+
+    /// The words that stand for it.
+    #[must_use]
+    pub fn words(self) -> [u64; DEFERRED_WORDS] {
+        [u64::from(self.warehouse) | u64::from(self.carrier) << 16, self.date]
+    }
 }
 
 /// An order that goes out.
@@ -41,7 +70,44 @@ impl Request {
         self.districts = rules.sizes.districts;
     }
 
-    pub(super) fn run<T: Transaction + ?Sized>(&self, tables: &Tables, tx: &mut T) -> Result<u64> {
+    /// The request as one that may wait.
+    pub(super) fn deferred(&self) -> Deferred {
+        let Self { w: warehouse, carrier, date, .. } = *self;
+        let words = Delivery { warehouse, carrier, date }.words();
+        Deferred { partition: u32::from(warehouse) - 1, words }
+    }
+
+    /// Takes a request that has waited; the partition that it touches goes to `partitions`.
+    pub(super) fn resume(
+        &mut self,
+        rules: &Rules,
+        words: [u64; DEFERRED_WORDS],
+        partitions: &mut Vec<u32>,
+    ) {
+        let Delivery { warehouse: w, carrier, date } = Delivery::of(words);
+        *self = Self { w, carrier, date, districts: rules.sizes.districts, ..Self::default() };
+        partitions.push(u32::from(w) - 1);
+    }
+
+    /// Takes note of the orders that went out: district and order, in the order of districts.
+    pub(super) fn went_out(&mut self, orders: impl Iterator<Item = (u8, u32)>) {
+        let mut orders = orders.peekable();
+        self.outcome = Outcome::default();
+        for d in 1..=self.districts {
+            self.outcome.push(orders.next_if(|&(of, _)| of == d).map(|(_, o)| o));
+        }
+    }
+
+    /// What the delivery has done, which has committed.
+    pub(super) fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+
+    pub(super) fn run<T: Transaction + ?Sized>(
+        &mut self,
+        tables: &Tables,
+        tx: &mut T,
+    ) -> Result<u64> {
         let mut room = [Outgoing::default(); DISTRICTS_MAX];
         let count = self.take_oldest(tables, tx, &mut room)?;
         let outgoing = &mut room[..count];
@@ -65,6 +131,7 @@ impl Request {
         for (at, order) in outgoing.iter().enumerate() {
             customer::deliver(tx.modify(present(customers[at])?)?, order.amount);
         }
+        self.went_out(outgoing.iter().map(|order| (order.d, order.o)));
         Ok(count as u64)
     }
 

@@ -119,9 +119,13 @@ impl Loader<'_> {
         use warehouse::{W_CITY, W_NAME, W_STATE, W_STREET_1, W_STREET_2, W_TAX, W_YTD, W_ZIP};
         W_TAX.set(&mut self.row, self.random.range(0, 2000) as u16);
         let paid = u64::from(self.rules.sizes.districts) * self.paid_in_district();
-        W_YTD.set(&mut self.row, paid);
+        let totals = self.tables.totals;
+        W_YTD.set(&mut self.row, if totals.is_some() { 0 } else { paid });
         self.text(W_NAME, 6, 10);
         self.address([W_STREET_1, W_STREET_2, W_CITY], W_STATE, W_ZIP);
+        if let Some(totals) = totals {
+            (self.insert)(totals.warehouse, &schema::key::warehouse(w), &paid.to_le_bytes())?;
+        }
         self.insert(self.tables.warehouse, &schema::key::warehouse(w), warehouse::BYTES)
     }
 
@@ -150,9 +154,13 @@ impl Loader<'_> {
         D_TAX.set(&mut self.row, self.random.range(0, 2000) as u16);
         D_NEXT_O_ID.set(&mut self.row, u32::from(self.rules.sizes.customers) + 1);
         let paid = self.paid_in_district();
-        D_YTD.set(&mut self.row, paid);
+        let totals = self.tables.totals;
+        D_YTD.set(&mut self.row, if totals.is_some() { 0 } else { paid });
         self.text(D_NAME, 6, 10);
         self.address([D_STREET_1, D_STREET_2, D_CITY], D_STATE, D_ZIP);
+        if let Some(totals) = totals {
+            (self.insert)(totals.district, &schema::key::district(w, d), &paid.to_le_bytes())?;
+        }
         self.insert(self.tables.district, &schema::key::district(w, d), district::BYTES)
     }
 

@@ -27,9 +27,12 @@ mod tables;
 pub mod tasks;
 mod terminal;
 
+pub use delivery::Delivery;
 pub use options::{Mix, Scale, TpccOptions, WAREHOUSES_MAX};
 
-use crate::{ClientId, Condition, InsertRow, RunReadOnly, Shape, Workload};
+use crate::{
+    ClientId, Condition, DEFERRED_WORDS, Deferred, InsertRow, Outcome, RunReadOnly, Shape, Workload,
+};
 use chiliad_api::{Result, TableId, TableSpec, Transaction};
 use rules::Rules;
 use schema::Tables;
@@ -175,6 +178,29 @@ impl Workload for Tpcc {
             _ => client.stock_level.run(tables, tx)?,
         };
         Ok(())
+    }
+
+    fn deferring(&self) -> u32 {
+        self.options.warehouses
+    }
+
+    fn deferred(&self, client: &Client) -> Option<Deferred> {
+        (client.kind == DELIVERY).then(|| client.delivery.deferred())
+    }
+
+    fn resume(
+        &self,
+        client: &mut Client,
+        words: [u64; DEFERRED_WORDS],
+        partitions: &mut Vec<u32>,
+    ) -> Shape {
+        client.kind = DELIVERY;
+        client.delivery.resume(&self.rules, words, partitions);
+        Shape { kind: DELIVERY, ..Shape::default() }
+    }
+
+    fn outcome(&self, client: &Client) -> Outcome {
+        client.delivery.outcome()
     }
 
     fn conditions(&self, tables: &[TableId], run: &mut RunReadOnly<'_>) -> Result<Vec<Condition>> {

@@ -89,6 +89,8 @@ pub struct TpccOptions {
     pub scale: Scale,
     /// `--read-only-tables`: `item`, which nobody changes, is declared read-only.
     pub read_only_tables: bool,
+    /// `--totals-apart`: W_YTD and D_YTD are rows of their own, which payments add to and do not read.
+    pub totals_apart: bool,
 }
 
 /// The most warehouses: their numbers take two bytes.
@@ -103,6 +105,7 @@ impl Default for TpccOptions {
             snapshot_reads: true,
             scale: Scale::Spec,
             read_only_tables: true,
+            totals_apart: false,
         }
     }
 }

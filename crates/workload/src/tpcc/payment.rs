@@ -3,18 +3,22 @@
 //!
 //! 60 times in a hundred the customer is named by the last name: a scan of the index by name, of
 //! which the one at position ceil(n/2) by first name is meant. Warehouse, district and the parts of
-//! the customer are then found in one group of four (three where the scan found one of them). A
+//! the customer are then found in one group of four (three where the scan found one of them). The totals of warehouse
+//! and district are changed in these rows or, where they are apart, added to blindly: the terminal does not show them. A
 //! customer with bad credit gets the payment written in front of C_DATA, which grows up to its limit.
 //! It inserts a row of HISTORY, numbered by the client.
 
 use super::customer::{self, Found};
 use super::rules::Rules;
-use super::schema::{self, Tables};
-use super::schema::{customer_info, district, history, warehouse};
+use super::schema::{self, Tables, Totals};
+use super::schema::{customer_info, district, history, total, warehouse};
 use super::terminal::{By, Terminal};
 use crate::workload::present;
-use chiliad_api::{Error, Get, Range, Result, Row, Transaction};
+use chiliad_api::{Error, Get, Integer, Number, Range, Result, Row, Transaction};
 use std::io::Write;
+
+/// A total that has a row of its own.
+const TOTAL: Number = Number::at(total::YTD.offset(), Integer::U64);
 
 /// The input of the terminal's user (clause 2.5.1), and buffers.
 pub(super) struct Request {
@@ -87,13 +91,15 @@ impl Request {
         };
         let [warehouse, district, customer, info] = self.look_up(tables, tx, found)?;
 
-        let row = tx.modify(warehouse)?;
-        warehouse::W_YTD.set(row, warehouse::W_YTD.get(row) + u64::from(self.amount));
-        let mut names = Names::of_warehouse(warehouse::W_NAME.get(row));
-        let row = tx.modify(district)?;
-        district::D_YTD.set(row, district::D_YTD.get(row) + u64::from(self.amount));
-        names.append(district::D_NAME.get(row));
-
+        let names = match tables.totals {
+            Some(totals) => {
+                self.add_to_totals(totals, tx)?;
+                let mut names = Names::of_warehouse(warehouse::W_NAME.get(tx.bytes(warehouse)?));
+                names.append(district::D_NAME.get(tx.bytes(district)?));
+                names
+            }
+            None => self.change_totals(warehouse, district, tx)?,
+        };
         let row = tx.modify(customer)?;
         let balance = customer::pay(row, self.amount);
         let shown = tx.bytes(info)?;
@@ -106,6 +112,29 @@ impl Request {
         Ok(folded)
     }
 
+    fn add_to_totals<T: Transaction + ?Sized>(&self, totals: Totals, tx: &mut T) -> Result<()> {
+        let amount = i64::from(self.amount);
+        let w = schema::key::warehouse(self.w);
+        present(tx.add(totals.warehouse, &w, TOTAL, amount)?.then_some(()))?;
+        let d = schema::key::district(self.w, self.d);
+        present(tx.add(totals.district, &d, TOTAL, amount)?.then_some(()))
+    }
+
+    fn change_totals<T: Transaction + ?Sized>(
+        &self,
+        warehouse: Row,
+        district: Row,
+        tx: &mut T,
+    ) -> Result<Names> {
+        let row = tx.modify(warehouse)?;
+        warehouse::W_YTD.set(row, warehouse::W_YTD.get(row) + u64::from(self.amount));
+        let mut names = Names::of_warehouse(warehouse::W_NAME.get(row));
+        let row = tx.modify(district)?;
+        district::D_YTD.set(row, district::D_YTD.get(row) + u64::from(self.amount));
+        names.append(district::D_NAME.get(row));
+        Ok(names)
+    }
+
     fn look_up<T: Transaction + ?Sized>(
         &self,
         tables: &Tables,
@@ -115,9 +144,10 @@ impl Request {
         let w = schema::key::warehouse(self.w);
         let d = schema::key::district(self.w, self.d);
         let c = schema::key::customer(self.c_w, self.c_d, found.c);
+        let for_update = tables.totals.is_none();
         let gets = [
-            Get::update(tables.warehouse, &w),
-            Get::update(tables.district, &d),
+            Get { table: tables.warehouse, key: &w, for_update },
+            Get { table: tables.district, key: &d, for_update },
             Get::update(tables.customer, &c),
             Get::read(tables.customer_info, &c),
         ];

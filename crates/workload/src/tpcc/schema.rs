@@ -5,7 +5,10 @@
 //!
 //! - STOCK: `stock` (quantity and counters) and `stock_info` (ten district texts, data);
 //! - CUSTOMER: `customer` (balance and counters), `customer_info` (name, address, credit terms:
-//!   never changed, so the index by name is never touched after loading) and `customer_data`.
+//!   never changed, so the index by name is never touched after loading) and `customer_data`;
+//! - where it is asked for ([`TpccOptions::totals_apart`](super::TpccOptions)) W_YTD and D_YTD: `warehouse_total` and
+//!   `district_total`. Payments add to them without a look at them, and what else reads the rows of warehouse and
+//!   district is not disturbed. The columns of those rows are zero then.
 //!
 //! `order_customer` is an index of ORDER by customer, kept by the procedures as a table of its own:
 //! its 8-byte keys are shorter than a declared index would make them. The index of CUSTOMER by last
@@ -39,6 +42,15 @@ pub struct Tables {
     pub item: TableId,
     pub stock: TableId,
     pub stock_info: TableId,
+    pub totals: Option<Totals>,
+}
+
+/// The tables of W_YTD and D_YTD, where they are apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct Totals {
+    pub warehouse: TableId,
+    pub district: TableId,
 }
 
 impl Tables {
@@ -62,9 +74,15 @@ impl Tables {
             item,
             stock,
             stock_info,
+            ref totals @ ..,
         ] = tables
         else {
-            panic!("TPC-C has 13 tables, not {}", tables.len())
+            panic!("TPC-C has 13 or 15 tables, not {}", tables.len())
+        };
+        let totals = match *totals {
+            [] => None,
+            [warehouse, district] => Some(Totals { warehouse, district }),
+            _ => panic!("TPC-C has 13 or 15 tables, not {}", tables.len()),
         };
         Self {
             warehouse,
@@ -80,6 +98,7 @@ impl Tables {
             item,
             stock,
             stock_info,
+            totals,
         }
     }
 }
@@ -252,6 +271,13 @@ pub mod warehouse {
     crate::row::columns! {
         W_TAX: u16, W_NAME: Text<11>, W_STREET_1: Text<21>, W_STREET_2: Text<21>,
         W_CITY: Text<21>, W_STATE: Chars<2>, W_ZIP: Chars<9>, W_YTD: u64,
+    }
+}
+
+/// W_YTD or D_YTD in a row of its own, where they are apart.
+pub mod total {
+    crate::row::columns! {
+        YTD: u64,
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) fn specs(options: &TpccOptions) -> Vec<TableSpec> {
     let items = sizes.items as usize;
     let stocks = warehouses * items;
     let item = TableSpec::hash("item", items);
-    vec![
+    let mut specs = vec![
         TableSpec::hash("warehouse", warehouses).present_only().apart_from(paid_apart(W_YTD)),
         TableSpec::hash("district", districts).apart_from(paid_apart(D_YTD)),
         TableSpec::hash("customer", customers),
@@ -30,7 +30,12 @@ pub(super) fn specs(options: &TpccOptions) -> Vec<TableSpec> {
         if options.read_only_tables { item.read_only() } else { item },
         TableSpec::hash("stock", stocks),
         TableSpec::hash("stock_info", stocks),
-    ]
+    ];
+    if options.totals_apart {
+        specs.push(TableSpec::hash("warehouse_total", warehouses).present_only());
+        specs.push(TableSpec::hash("district_total", districts).present_only());
+    }
+    specs
 }
 
 /// What is before the totals of WAREHOUSE and DISTRICT nobody changes; payments change the totals, and new orders what is after them.

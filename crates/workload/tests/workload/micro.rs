@@ -4,7 +4,9 @@
 use crate::model::{Model, Outcome};
 use chiliad_api::TableId;
 use chiliad_workload::Workload;
-use chiliad_workload::micro::{Bank, BankOptions, InsertDelete, InsertDeleteOptions};
+use chiliad_workload::micro::{
+    Bank, BankOptions, Counters, CountersOptions, InsertDelete, InsertDeleteOptions,
+};
 use std::collections::BTreeSet;
 
 fn insert_delete(hash: bool) -> (InsertDelete, Model) {
@@ -138,4 +140,29 @@ fn requests_are_repeatable() {
         }
         assert_eq!(model.table("items"), TableId(0));
     }
+}
+
+#[test]
+fn counters_have_what_the_ledgers_have() {
+    let workload = Counters::new(CountersOptions::default()).unwrap();
+    let mut model = Model::load(&workload, 3);
+    let mut clients = model.clients(&workload, 4, 1);
+    let (mut kinds, mut fewest) = ([0; 6], usize::MAX);
+    for at in 0..10_000 {
+        let (kind, _) = model.step(&workload, &mut clients[at % 4]);
+        kinds[kind] += 1;
+        fewest = fewest.min(model.rows("counters").len());
+    }
+    assert!(kinds.iter().all(|&count| count > 500), "{kinds:?}");
+    assert!(fewest < 4, "{fewest}");
+    assert_eq!(model.broken(&workload), Vec::<String>::new());
+    let counted = model.rows("ledgers").values().any(|row| row.iter().any(|&byte| byte != 0));
+    assert!(counted);
+    let first = model.rows("counters").keys().next().cloned().expect("one is open");
+    model.tamper("counters", &first, |row| row.as_mut().expect("there")[0] ^= 1);
+    assert_eq!(model.broken(&workload), ["sums"]);
+    model.tamper("counters", &first, |row| row.as_mut().expect("there")[8] ^= 1);
+    assert_eq!(model.broken(&workload), ["sums", "times"]);
+    let refused = Counters::new(CountersOptions { counters: 1, ..CountersOptions::default() });
+    assert_eq!(refused.err().as_deref(), Some("--counters 1: accepted is 2 to 10000000"));
 }

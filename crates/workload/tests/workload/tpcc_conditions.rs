@@ -80,6 +80,25 @@ fn all_hold_through_ten_thousand_transactions() {
 }
 
 #[test]
+fn totals_that_lie_apart_agree_too() {
+    let options = TpccOptions { totals_apart: true, ..TpccOptions::micro() };
+    let tpcc = Tpcc::new(options).unwrap();
+    let mut model = Model::load(&tpcc, 9);
+    assert_eq!(model.broken(&tpcc), Vec::<String>::new());
+    let (warehouses, before) =
+        (model.rows("warehouse").clone(), model.rows("warehouse_total").clone());
+    let mut clients = model.clients(&tpcc, 4, 1);
+    for at in 0..2_000 {
+        model.step(&tpcc, &mut clients[at % 4]);
+    }
+    assert_eq!(model.broken(&tpcc), Vec::<String>::new());
+    assert_eq!(*model.rows("warehouse"), warehouses);
+    assert_ne!(*model.rows("warehouse_total"), before);
+    change(&mut model, "district_total", &key::district(2, 3), |row| row[0] ^= 1);
+    assert_eq!(model.broken(&tpcc), ["3.3.2.1", "3.3.2.9"]);
+}
+
+#[test]
 fn sums_of_payments_must_agree() {
     let names = broken_by(|model| {
         change(model, "warehouse", &key::warehouse(2), |row| {

@@ -53,8 +53,8 @@ pub fn prepare<M: Machine, S: Scheme<M>>(
         debug_assert!(write.spare.iter().all(Option::is_none), "nothing is set aside yet");
         write.prior = word;
         greatest = greatest.max(word);
-        let bytes = write.value.length as usize;
-        if write.kind == Kind::Put && bytes.max(stamp) > cx.heap.room(write.record) {
+        let bytes = write.new_bytes();
+        if write.kind != Kind::Remove && bytes.max(stamp) > cx.heap.room(write.record) {
             let block = cx.heap.alloc_record(SlotKind::Version, bytes);
             write.spare[1] = Some(block.map_err(|_| Abort::out_of_memory())?);
         }

@@ -60,7 +60,7 @@ pub fn raise<M: Machine>(guard: &Guard<M>, tid: u64) {
 /// cancelled. The caller has exclusive access to the record.
 pub fn apply<M: Machine>(placed: Option<RecordRef<M>>, changes: &[Change<M>]) {
     let Some(record) = placed else { return };
-    let least = least_after(changes);
+    let least = least_after(changes).unwrap_or(0);
     let word = record.word().load(Ordering::Relaxed);
     debug_assert!(word & record_word::ABSENT != 0, "what is placed is absent");
     if word < least && !M::fault(&MIN_INSERT_TID_FORGOTTEN) {

@@ -4,6 +4,7 @@
 use super::{GLOBAL_TID, KEY_VALUE, Optimistic, SILO, faults, give_back};
 use crate::access::{Kind, Write, WriteSet};
 use crate::contract::{Abort, CommitPoint, Context};
+use crate::epoch::Epochs;
 use crate::gaps::Gaps;
 use crate::record_word;
 use crate::scheme::parts::versioned_read::latched_too_long;
@@ -139,8 +140,8 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             debug_assert!(write.spare.iter().all(Option::is_none), "nothing is set aside yet");
             let record = write.record;
             // In a verified run a tombstone's value is its stamp.
-            let installs = write.kind == Kind::Put || cx.stamped;
-            let new_bytes = if installs { write.value.length as usize } else { 0 };
+            let installs = write.kind != Kind::Remove || cx.stamped;
+            let new_bytes = if installs { write.new_bytes() } else { 0 };
             if new_bytes > cx.heap.room(record) {
                 let block = cx.heap.alloc_record(SlotKind::Version, new_bytes);
                 write.spare[1] = Some(block.map_err(|_| Abort::out_of_memory())?);
@@ -271,18 +272,26 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         cx: &Context<'_, M, Self>,
         word: u64,
     ) -> Result<(), Abort<M>> {
-        if self.first_epoch == 0 {
-            self.first_epoch = cx.epochs.current();
-        }
+        self.note_first_read(cx.epochs);
         let size = self.reads.len() + cx.gaps.len();
         let younger = self.is_younger(word);
+        debug_assert!(self.first_epoch > 0, "the first read has an epoch");
         if self.opacity.is_due(size, younger) { self.look(cx, size) } else { Ok(()) }
     }
 
     /// Whether nothing is due when `word` joins what was read, `size` entries then.
     #[inline]
-    pub(super) fn stays_quiet(&self, size: usize, word: u64) -> bool {
-        self.first_epoch != 0 && self.opacity.is_quiet(size, self.is_younger(word))
+    pub(super) fn stays_quiet(&mut self, epochs: &Epochs<M>, size: usize, word: u64) -> bool {
+        self.note_first_read(epochs);
+        self.opacity.is_quiet(size, self.is_younger(word))
+    }
+
+    #[inline]
+    fn note_first_read(&mut self, epochs: &Epochs<M>) {
+        debug_assert!(self.snapshot == 0, "the past is one state in any case");
+        if self.first_epoch == 0 {
+            self.first_epoch = epochs.current();
+        }
     }
 
     /// Whether the version of `word` is younger than the last look. The TIDs of `global-tid` have no epoch.

@@ -35,6 +35,7 @@ use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::contract::{Abort, CommitPoint, Context, Needs, NoLockTable, Scheme, Step, Tables};
+use crate::epoch::Epochs;
 use crate::gaps::Gaps;
 use crate::record_word;
 use crate::scheme::SchemeName;
@@ -95,8 +96,12 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         _ => SchemeName::KeyValue.info(),
     };
 
-    const NEEDS: Needs =
-        Needs { watches_gaps: Self::TRACKS, versions_expire: true, ..Needs::NOTHING };
+    const NEEDS: Needs = Needs {
+        watches_gaps: Self::TRACKS,
+        versions_expire: true,
+        carries_additions: true,
+        ..Needs::NOTHING
+    };
 
     type Shared = Global<M>;
     type LeafHooks = MinInsertTids;
@@ -171,7 +176,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         record: RecordRef<M>,
         arena: &mut Arena,
         gaps: &Gaps<M>,
-        opacity: bool,
+        opaque: Option<&Epochs<M>>,
     ) -> Option<Version> {
         if self.snapshot != 0 {
             return None;
@@ -179,7 +184,9 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         let (word, version) = versioned_read::present_alone(record, arena)?;
         if Self::TRACKS {
             let size = self.reads.len() + 1 + gaps.len();
-            if opacity && !self.stays_quiet(size, word) {
+            if let Some(epochs) = opaque
+                && !self.stays_quiet(epochs, size, word)
+            {
                 arena.truncate(version.bytes.start as usize);
                 return None;
             }
@@ -187,6 +194,27 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
             self.reads.push(Read { record, word });
         }
         Some(version)
+    }
+
+    #[inline]
+    fn peek(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+        arena: &mut Arena,
+    ) -> Step<M, Version> {
+        debug_assert!(self.snapshot == 0, "the past does not change");
+        let (word, version) = match versioned_read::present(record, arena, cx.stamped).done() {
+            Ok(found) => found,
+            Err(other) => return other,
+        };
+        match Self::TRACKS && cx.opacity {
+            true => match self.stay_opaque(cx, word) {
+                Ok(()) => Step::Done(version),
+                Err(abort) => Step::Abort(abort),
+            },
+            false => Step::Done(version),
+        }
     }
 
     #[inline]

@@ -27,7 +27,12 @@ fn lines(figure: &Figure) -> Lines {
                 "manager": 0.1},
             "core_time": {"committed": 0.6, "aborted": 0.2, "stalled": 0.1, "idle": 0.1},
         }));
-        Reading { bytes: Some(1e3 * rate), costs: Some(costs), ..measured }
+        Reading {
+            bytes: Some(1e3 * rate),
+            instructions: Some(rate / 10.0),
+            costs: Some(costs),
+            ..measured
+        }
     };
     let point =
         |x: f64| Point { x, label: format!("{x}"), runs: vec![run(1e6 * x), run(1.1e6 * x)] };

@@ -2,7 +2,7 @@
 
 use crate::kill::said::Said;
 use chiliad::Result;
-use chiliad::raw::{Entry, Get, Range, Row, Scanned, TableId, Transaction};
+use chiliad::raw::{Entry, Get, Number, Range, Row, Scanned, TableId, Transaction};
 use chiliad_workload::tpcc::schema::{Tables, history, order};
 
 /// Passes everything on; orders, deliveries and payments become lines.
@@ -109,6 +109,10 @@ impl<T: Transaction> Transaction for Witness<'_, T> {
 
     fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
         self.tx.put(table, key, value)
+    }
+
+    fn add(&mut self, table: TableId, key: &[u8], number: Number, n: i64) -> Result<bool> {
+        self.tx.add(table, key, number, n)
     }
 
     fn remove_row(&mut self, row: Row) -> Result<()> {

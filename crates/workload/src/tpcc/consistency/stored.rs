@@ -3,10 +3,10 @@
 use super::{Balances, CHUNK, HISTORY_CHUNK, Line, Order, Payment, Piece, Rows};
 use crate::tpcc::rules::Rules;
 use crate::tpcc::schema::{
-    self, Tables, customer, district, history, order, order_line, warehouse,
+    self, Tables, customer, district, history, order, order_line, total, warehouse,
 };
 use crate::workload::present;
-use chiliad_api::{Get, Range, Result, Transaction};
+use chiliad_api::{Get, Range, Result, TableId, Transaction};
 use core::ops::Bound;
 
 /// The tables of the procedures.
@@ -38,7 +38,7 @@ impl Rows for Stored<'_> {
     fn warehouse(&self, tx: &mut dyn Transaction, w: u16) -> Result<(u64, Vec<(u32, u64)>)> {
         let key = schema::key::warehouse(w);
         let row = present(tx.get(self.tables.warehouse, &key)?)?;
-        let w_ytd = warehouse::W_YTD.get(tx.bytes(row)?);
+        let mut w_ytd = warehouse::W_YTD.get(tx.bytes(row)?);
         let keys: Vec<[u8; 3]> =
             (1..=self.rules.sizes.districts).map(|d| schema::key::district(w, d)).collect();
         let gets: Vec<Get<'_>> =
@@ -49,6 +49,12 @@ impl Rows for Stored<'_> {
         for row in rows {
             let row = tx.bytes(present(row)?)?;
             districts.push((district::D_NEXT_O_ID.get(row), district::D_YTD.get(row)));
+        }
+        if let Some(totals) = self.tables.totals {
+            w_ytd = total(tx, totals.warehouse, &key)?;
+            for (key, (_, d_ytd)) in keys.iter().zip(&mut districts) {
+                *d_ytd = total(tx, totals.district, key)?;
+            }
         }
         Ok((w_ytd, districts))
     }
@@ -128,4 +134,10 @@ fn payment(row: &[u8]) -> Payment {
         paid_in: (H_W_ID.get(row), H_D_ID.get(row)),
         amount: H_AMOUNT.get(row),
     }
+}
+
+/// A total that has a row of its own.
+fn total(tx: &mut dyn Transaction, table: TableId, key: &[u8]) -> Result<u64> {
+    let row = present(tx.get(table, key)?)?;
+    Ok(total::YTD.get(tx.bytes(row)?))
 }

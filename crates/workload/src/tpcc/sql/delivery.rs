@@ -10,7 +10,7 @@ use chiliad_api::{Result, Transaction};
 use chiliad_sql::OwnedDatum;
 
 pub(super) fn run(
-    request: &Request,
+    request: &mut Request,
     connection: &Connection,
     tx: &mut dyn Transaction,
 ) -> Result<i64> {
@@ -22,6 +22,7 @@ pub(super) fn run(
             orders.push((i64::from(d), o));
         }
     }
+    request.went_out(orders.iter().map(|&(d, o)| (d as u8, o as u32)));
     if orders.is_empty() {
         return Ok(0);
     }

@@ -24,7 +24,10 @@ use super::{
 use crate::memory::{Estimate, Tables};
 use crate::sql::connection::Connection;
 use crate::sql::plans::Program;
-use crate::{AnyClient, AnyWorkload, ClientId, Condition, InsertRow, RunReadOnly, Shape};
+use crate::{
+    AnyClient, AnyWorkload, ClientId, Condition, DEFERRED_WORDS, Deferred, InsertRow, Outcome,
+    RunReadOnly, Shape,
+};
 use chiliad_api::{Result, TableId, TableSpec, Transaction};
 
 /// The workload.
@@ -120,6 +123,10 @@ impl AnyWorkload for TpccSql {
         })
     }
 
+    fn deferring(&self) -> u32 {
+        self.options.warehouses
+    }
+
     fn conditions_kept(
         &self,
         _serializable: bool,
@@ -180,13 +187,28 @@ impl AnyClient for Client<'_> {
         false
     }
 
+    fn deferred(&self) -> Option<Deferred> {
+        (self.kind == DELIVERY).then(|| self.delivery.deferred())
+    }
+
+    fn resume(&mut self, words: [u64; DEFERRED_WORDS], partitions: &mut Vec<u32>) -> Shape {
+        self.kind = DELIVERY;
+        self.connection.seconds = d::Delivery::of(words).date;
+        self.delivery.resume(&self.workload.rules, words, partitions);
+        Shape { kind: DELIVERY, ..Shape::default() }
+    }
+
+    fn outcome(&self) -> Outcome {
+        self.delivery.outcome()
+    }
+
     fn execute(&mut self, tx: &mut dyn Transaction) -> Result<()> {
         let Self { connection, terminal, .. } = self;
         self.shown = match self.kind {
             NEW_ORDER => new_order::run(&self.new_order, connection, tx)?,
             PAYMENT => payment::run(&mut self.payment, connection, terminal, tx)?,
             ORDER_STATUS => order_status::run(&self.order_status, connection, tx)?,
-            DELIVERY => delivery::run(&self.delivery, connection, tx)?,
+            DELIVERY => delivery::run(&mut self.delivery, connection, tx)?,
             _ => stock_level::run(&self.stock_level, connection, tx)?,
         };
         Ok(())

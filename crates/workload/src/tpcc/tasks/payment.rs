@@ -22,7 +22,8 @@ use crate::tasks::{get, log_column, set};
 use crate::tpcc::customer::pay;
 use crate::tpcc::payment::{NOTE_MAX, Names, Request};
 use crate::tpcc::schema::{
-    BY_NAME, NameBounds, Tables, customer, customer_data, customer_info, district, key, warehouse,
+    BY_NAME, NameBounds, Tables, customer, customer_data, customer_info, district, key, total,
+    warehouse,
 };
 use crate::tpcc::terminal::By;
 use chiliad_api::Range;
@@ -124,24 +125,30 @@ impl<M: Machine> TpccTasks<'_, M> {
     pub(super) fn pay_warehouse<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
         let (_, client) = self.client(task);
         let Request { w, amount, .. } = client.payment;
-        let row = view.get(self.tables.warehouse, &key::warehouse(w));
-        let paid = get(row, warehouse::W_YTD).wrapping_add(u64::from(amount));
-        set(row, warehouse::W_YTD, paid);
+        let (table, total) = match self.tables.totals {
+            Some(totals) => (totals.warehouse, total::YTD),
+            None => (self.tables.warehouse, warehouse::W_YTD),
+        };
+        let row = view.get(table, &key::warehouse(w));
+        let paid = get(row, total).wrapping_add(u64::from(amount));
+        set(row, total, paid);
         self.log.write(view, task.timestamp, |entry| {
-            let row = (self.tables.warehouse, &key::warehouse(w)[..]);
-            log_column(entry, row, warehouse::W_YTD, paid);
+            log_column(entry, (table, &key::warehouse(w)[..]), total, paid);
         });
     }
 
     pub(super) fn pay_district<T: Tasks<Machine = M>>(&self, view: &View<'_, T>, task: &Task) {
         let (_, client) = self.client(task);
         let Request { w, d, amount, .. } = client.payment;
-        let row = view.get(self.tables.district, &key::district(w, d));
-        let paid = get(row, district::D_YTD).wrapping_add(u64::from(amount));
-        set(row, district::D_YTD, paid);
+        let (table, total) = match self.tables.totals {
+            Some(totals) => (totals.district, total::YTD),
+            None => (self.tables.district, district::D_YTD),
+        };
+        let row = view.get(table, &key::district(w, d));
+        let paid = get(row, total).wrapping_add(u64::from(amount));
+        set(row, total, paid);
         self.log.write(view, task.timestamp, |entry| {
-            let row = (self.tables.district, &key::district(w, d)[..]);
-            log_column(entry, row, district::D_YTD, paid);
+            log_column(entry, (table, &key::district(w, d)[..]), total, paid);
         });
     }
 
