@@ -115,6 +115,11 @@ pub(super) fn is_held(word: u64) -> bool {
     word & (WRITER | READERS) != 0
 }
 
+/// Whether others wait, or readers are kept off.
+pub(super) fn is_queued(word: u64) -> bool {
+    word & QUEUED != 0
+}
+
 /// How many read.
 pub(super) fn readers(word: u64) -> u64 {
     (word & READERS) / READER
