@@ -260,6 +260,10 @@ pub trait Machine: Sized + Send + Sync + 'static {
     fn sleep_is_cheap() -> bool {
         false
     }
+    /// Whether a thread that is woken may have to wait for a core, since there may be more threads than cores.
+    fn shares_cores() -> bool {
+        true
+    }
     /// A moment's delay while a worker on another thread is about to leave a section: no sibling runs.
     /// `long`: it may have lost its core.
     fn stall(long: bool);
