@@ -111,9 +111,7 @@ impl Backoff {
         if let Self::Timed { .. } = self {
             return limit.wait(drawn);
         }
-        for _ in 0..drawn {
-            M::pause();
-        }
+        M::rest(drawn);
         if retries >= POLITE_RETRIES {
             M::yield_now();
         }

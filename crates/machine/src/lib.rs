@@ -248,6 +248,22 @@ pub trait Machine: Sized + Send + Sync + 'static {
     /// As [`Machine::pause`], when it takes long: the transaction waited for may be a sibling on the same thread, which runs
     /// then, or may have lost its core.
     fn yield_now();
+    /// A delay of about so many pauses between two attempts at a transaction, of which nothing is held. Siblings and
+    /// other threads run meanwhile, and it lasts no longer for their sake. May end early. Never in a section.
+    fn rest(pauses: u64) {
+        for _ in 0..pauses {
+            Self::pause();
+        }
+    }
+    /// Whether the worker had better sleep at once than look again and again for what it waits for: siblings on its
+    /// thread can run, and it is back as soon as one of them has woken it.
+    fn sleep_is_cheap() -> bool {
+        false
+    }
+    /// Whether a thread that is woken may have to wait for a core, since there may be more threads than cores.
+    fn shares_cores() -> bool {
+        true
+    }
     /// A moment's delay while a worker on another thread is about to leave a section: no sibling runs.
     /// `long`: it may have lost its core.
     fn stall(long: bool);

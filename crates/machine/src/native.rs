@@ -12,6 +12,15 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+/// How long a pause lasts, about: from 10 to 50 ns, by the processor.
+pub(crate) const PAUSE: Ticks = 30;
+
+/// Pauses of a rest after which other threads are let run: whoever is in the way may wait for this core.
+const PAUSES_AWAKE: u64 = 64;
+
+/// A rest of this time sleeps: the system wakes a thread some 50 us too late.
+const REST_ASLEEP: Ticks = 100_000;
+
 /// The cores you have, as fast as they go.
 pub struct Native;
 
@@ -261,6 +270,18 @@ impl Machine for Native {
 
     fn yield_now() {
         std::thread::yield_now();
+    }
+
+    fn rest(pauses: u64) {
+        (0..pauses.min(PAUSES_AWAKE)).for_each(|_| Self::pause());
+        let time = pauses.saturating_sub(PAUSES_AWAKE).saturating_mul(PAUSE);
+        if time >= REST_ASLEEP {
+            return std::thread::sleep(Duration::from_nanos(time));
+        }
+        let end = Self::now() + time;
+        while time > 0 && Self::now() < end {
+            Self::yield_now();
+        }
     }
 
     #[inline]

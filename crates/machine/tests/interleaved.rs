@@ -91,6 +91,59 @@ fn who_keeps_its_turn_waits_for_memory_alone_and_gives_way_to_transactions() {
 }
 
 #[test]
+fn who_keeps_its_turn_lets_a_sibling_in_a_transaction_run() {
+    let order = RefCell::new(Vec::new());
+    run(2, |fiber| {
+        if fiber == 0 {
+            return transaction(|| {
+                await_any_line();
+                order.borrow_mut().push("holder");
+            });
+        }
+        Interleaved::keep_turn(true);
+        Interleaved::pause();
+        order.borrow_mut().push("waiter");
+    });
+    assert_eq!(order.into_inner(), ["holder", "waiter"]);
+}
+
+#[test]
+fn who_is_woken_in_a_transaction_runs_next() {
+    let sleeper = Cell::new(None);
+    let order = RefCell::new(Vec::new());
+    run(5, |fiber| {
+        if fiber == 0 {
+            return transaction(|| {
+                sleeper.set(Some(Interleaved::worker()));
+                Interleaved::park();
+                order.borrow_mut().push(0);
+            });
+        }
+        if fiber == 2 {
+            Interleaved::unpark(sleeper.get().expect("it sleeps"));
+        }
+        await_any_line();
+        order.borrow_mut().push(fiber);
+    });
+    assert_eq!(order.into_inner(), [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn who_rests_takes_no_turns() {
+    let turns = Cell::new(0);
+    run(2, |fiber| {
+        if fiber == 0 {
+            Interleaved::rest(10_000_000);
+            return assert_eq!(turns.get(), 1000, "it came back early");
+        }
+        for turn in 0..1000 {
+            await_any_line();
+            turns.set(turn + 1);
+        }
+    });
+}
+
+#[test]
 fn a_lock_that_a_sibling_holds_is_waited_for_without_a_deadlock() {
     let held = Cell::new(false);
     let turns = Cell::new(0);

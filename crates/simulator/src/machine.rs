@@ -50,6 +50,11 @@ impl Machine for Sim {
         State::current().config.machine.is_none()
     }
 
+    fn shares_cores() -> bool {
+        // A drawn schedule keeps any thread waiting.
+        Self::explores() || State::current().timeshare.get().is_some()
+    }
+
     fn chunk_bytes() -> usize {
         if Self::explores() { Self::CHUNK_BYTES } else { CHUNK_BYTES_TIMED }
     }

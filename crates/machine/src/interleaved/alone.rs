@@ -27,13 +27,26 @@ pub fn park_for_long(until: Option<Ticks>) {
 pub(super) fn await_line(_start: *const u8, _lines: u32) {}
 
 #[inline]
-pub(super) fn give_way() -> bool {
+pub(super) fn hand_on() -> bool {
     false
 }
 
-#[inline]
-pub(super) fn hand_on() -> bool {
-    false
+pub(super) mod waiting {
+    #[inline]
+    pub(crate) fn give_way() -> bool {
+        false
+    }
+
+    pub(crate) fn rest(_pauses: u64) -> bool {
+        false
+    }
+
+    pub(crate) fn has_siblings() -> bool {
+        false
+    }
+
+    #[inline]
+    pub(crate) fn has_woken() {}
 }
 
 #[inline]

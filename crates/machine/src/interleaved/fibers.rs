@@ -44,6 +44,9 @@ const TURN: Ticks = 20_000_000;
 /// How long a fiber keeps its place that sleeps in the middle of a transaction.
 const PLACE_KEPT: Ticks = 1_000_000;
 
+/// A thread whose fibers all sleep stays awake if the first is due within this time, which the system takes to wake it.
+const AWAKE: Ticks = 50_000;
+
 /// Ends of transactions between two looks at the clock: at most, and as many as come to this time.
 const STRIDE_MAX: u32 = 512;
 const STRIDE: Ticks = 60_000;
@@ -60,17 +63,17 @@ thread_local! {
 
 /// A fiber, with all that its siblings need to hand on to it.
 #[repr(align(64))]
-struct Fiber {
+pub(super) struct Fiber {
     /// Where its stack was left.
     left: Cell<StackPointer>,
     /// The fiber that runs next: itself, if it is alone in the round.
-    next: Cell<*const Fiber>,
+    pub(super) next: Cell<*const Fiber>,
     /// Itself, where it hands on while it waits for memory; null where it keeps its turn.
     awaiting: Cell<*const Fiber>,
     /// It keeps its turn while it waits for memory until its transaction is over.
-    keeps: Cell<bool>,
+    pub(super) keeps: Cell<bool>,
     /// Transactions that it has begun and not ended: those inside another one's closure count.
-    depth: Cell<u32>,
+    pub(super) depth: Cell<u32>,
     /// It is at the gate with a transaction in hand that was refused.
     again: Cell<bool>,
     group: *const Group,
@@ -105,13 +108,13 @@ enum Said {
 }
 
 /// The state that a thread's fibers share.
-struct Group {
+pub(super) struct Group {
     /// Where the leader's stack was left.
     leader: Cell<StackPointer>,
     /// Turns until the next look for fibers to wake.
-    turns: Cell<u32>,
+    pub(super) turns: Cell<u32>,
     /// Only one is in the round, and none asleep: it never hands on.
-    alone: Cell<bool>,
+    pub(super) alone: Cell<bool>,
     /// Fibers to admit, as it was when the leader looked last.
     limit: Cell<usize>,
     /// More are in flight.
@@ -125,14 +128,14 @@ struct Group {
     stride: Cell<u32>,
     looked: Cell<Ticks>,
     /// Rung when a fiber is woken.
-    bell: Arc<GroupBell>,
+    pub(super) bell: Arc<GroupBell>,
     /// Says how many to admit, and counts what the fibers finish; `None`: all are admitted, nothing is counted.
     joined: Option<Joined>,
 }
 
 /// The running fiber; `None` on a thread's own stack.
 #[inline]
-fn running<'a>() -> Option<&'a Fiber> {
+pub(super) fn running<'a>() -> Option<&'a Fiber> {
     // SAFETY: set while a fiber runs, which the leader's frame outlives.
     unsafe { RUNNING.get().as_ref() }
 }
@@ -165,14 +168,6 @@ pub(super) fn await_line(start: *const u8, lines: u32) {
         Native::prefetch(start, lines);
         fiber.hand_on();
     }
-}
-
-/// Lets a sibling run, unless the running fiber keeps its turn: siblings are then between transactions,
-/// most likely, and the wait is for another thread. Returns whether one ran.
-#[inline]
-pub(super) fn give_way() -> bool {
-    // SAFETY: null, or the running fiber, which lives in its group until the group is over.
-    unsafe { AWAITING.get().as_ref() }.is_some_and(Fiber::hand_on)
 }
 
 /// Lets a sibling run; whether there was any.
@@ -275,14 +270,14 @@ impl Fiber {
         }
     }
 
-    fn group(&self) -> &Group {
+    pub(super) fn group(&self) -> &Group {
         // SAFETY: the group is in the leader's frame, which outlives the fibers.
         unsafe { &*self.group }
     }
 
     /// The running fiber's turn ends, if anybody else can run. Whether anybody could.
     #[inline(always)]
-    fn hand_on(&self) -> bool {
+    pub(super) fn hand_on(&self) -> bool {
         debug_assert!(SECTIONS.get() == 0, "a switch under a latch or in a commit window");
         let turns = &self.group().turns;
         turns.set(turns.get().wrapping_sub(1));
@@ -417,7 +412,7 @@ impl Fiber {
 
     /// Sleeps until it is woken or until a time.
     #[cold]
-    fn park(&self, until: Option<Ticks>, holds: bool) -> Woken {
+    pub(super) fn park(&self, until: Option<Ticks>, holds: bool) -> Woken {
         debug_assert!(SECTIONS.get() == 0, "a park under a latch or in a commit window");
         let bell = self.registration().1;
         if bell.take_permit() {
@@ -505,6 +500,8 @@ struct Leader<'a> {
     gate: VecDeque<&'a Fiber>,
     /// When the turn began of those in the round.
     turn: Ticks,
+    /// The one in the round that runs next.
+    place: usize,
     /// How the thread sleeps while no fiber can run; `None`: until one is woken.
     idle: Option<&'a dyn Idle>,
 }
@@ -512,21 +509,21 @@ struct Leader<'a> {
 impl Leader<'_> {
     /// Lets the fibers run until all are over.
     fn run(&mut self) {
-        let mut place = 0;
         loop {
             self.fill();
             if self.round.is_empty() {
                 return;
             }
             self.link();
-            let fiber = self.resume(self.round[place % self.round.len()]);
-            place = self.round.iter().position(|&it| ptr::eq(it, fiber)).unwrap_or(0);
+            self.place %= self.round.len();
+            let fiber = self.resume(self.round[self.place]);
+            self.place = self.place_of(fiber);
             match fiber.said.get() {
-                Said::Look => place += 1,
+                Said::Look => self.place += 1,
                 Said::Between => {
                     self.wake();
                     if self.steps_aside() {
-                        let fiber = self.round.remove(place);
+                        self.round.remove(self.place_of(fiber));
                         let urgent = self.gate.iter().take_while(|it| it.again.get()).count();
                         let behind = if fiber.again.get() { urgent } else { self.gate.len() };
                         self.gate.insert(behind, fiber);
@@ -534,17 +531,22 @@ impl Leader<'_> {
                 }
                 Said::Park => {
                     fiber.slept.set(if self.group.joined.is_some() { Native::now() } else { 0 });
-                    self.round.remove(place);
+                    self.round.remove(self.place);
                     self.parked.add(fiber.index, fiber.until.get());
                 }
                 Said::Over => {
-                    self.round.remove(place);
+                    self.round.remove(self.place);
                     if let Some((worker, _)) = fiber.registered.take() {
                         sleepers::leave(worker);
                     }
                 }
             }
         }
+    }
+
+    /// Where a fiber stands in the round.
+    fn place_of(&self, fiber: &Fiber) -> usize {
+        self.round.iter().position(|&it| ptr::eq(it, fiber)).unwrap_or(0)
     }
 
     /// Lets `fiber` run, and those after it, until one of them comes back: that one.
@@ -629,16 +631,22 @@ impl Leader<'_> {
     }
 
     /// Takes back into the round the fibers that were woken or whose time has come. Returns when the next one's
-    /// will.
+    /// will. One that was woken in the middle of a transaction runs next: it holds what others wait for.
     fn wake(&mut self) -> Ticks {
         self.group.bell.hush(&mut self.woken);
+        let mut next = self.place.min(self.round.len());
         for index in self.woken.drain(..) {
             let fiber = &self.fibers[index as usize];
             // One that is awake has taken its permit, or will when it is about to sleep.
             if self.parked.contains(index) && fiber.take_permit() {
                 self.parked.remove(index);
                 fiber.woken.set(Woken::ByPeer);
-                self.round.push(fiber);
+                if fiber.holds.get() {
+                    self.round.insert(next, fiber);
+                    next += 1;
+                } else {
+                    self.round.push(fiber);
+                }
             }
         }
         if self.parked.first_time() < Ticks::MAX {
@@ -672,7 +680,7 @@ impl Leader<'_> {
         match (self.idle, at_most) {
             (Some(idle), _) => idle.sleep(at_most),
             (None, None) => thread::park(),
-            (None, Some(Duration::ZERO)) => {}
+            (None, Some(_)) if due.saturating_sub(now) < AWAKE => Native::yield_now(),
             (None, Some(at_most)) => thread::park_timeout(at_most),
         }
     }
@@ -777,7 +785,8 @@ fn run<T>(
     };
     let parked = Parked::new(fibers.len());
     let woken = Vec::new();
-    Leader { group: &group, fibers: &fibers, round, parked, woken, gate, turn: 0, idle }.run();
+    Leader { group: &group, fibers: &fibers, round, parked, woken, gate, turn: 0, place: 0, idle }
+        .run();
     drop(fibers);
     Ok(results.into_iter().map(|result| result.into_inner().expect("it is over")).collect())
 }

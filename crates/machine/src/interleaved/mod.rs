@@ -40,7 +40,11 @@ mod stack;
 mod switch;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod trials;
+#[cfg(all(target_arch = "x86_64", unix))]
+mod waiting;
 
+#[cfg(not(all(target_arch = "x86_64", unix)))]
+use fibers::waiting;
 #[cfg(not(all(target_arch = "x86_64", unix)))]
 pub use fibers::{MEMBERS_MAX, Pace};
 pub use fibers::{interleave, interleave_idle, park_for_long};
@@ -119,7 +123,7 @@ impl Machine for Interleaved {
 
     #[inline]
     fn pause() {
-        if !fibers::give_way() {
+        if !waiting::give_way() {
             Native::pause();
         }
     }
@@ -128,6 +132,16 @@ impl Machine for Interleaved {
         if !fibers::hand_on() {
             Native::yield_now();
         }
+    }
+
+    fn rest(pauses: u64) {
+        if !waiting::rest(pauses) {
+            Native::rest(pauses);
+        }
+    }
+
+    fn sleep_is_cheap() -> bool {
+        waiting::has_siblings()
     }
 
     #[inline]
@@ -152,6 +166,7 @@ impl Machine for Interleaved {
 
     fn unpark(worker: WorkerId) {
         Native::unpark(worker);
+        waiting::has_woken();
     }
 
     #[inline]
@@ -186,7 +201,7 @@ impl Machine for Interleaved {
     #[inline]
     fn begun(again: bool) {
         if again {
-            fibers::give_way();
+            fibers::hand_on();
         }
         fibers::begun(again);
     }

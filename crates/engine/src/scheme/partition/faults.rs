@@ -96,6 +96,16 @@ pub(super) static TAKEN_FROM_YOUNGER: Fault = Fault {
     seeds: 200,
 };
 
+pub(super) static CALL_KEPT: Fault = Fault {
+    name: "call-kept",
+    step: "a waiter that was woken in vain is woken again",
+    rig: Rig::SimSc,
+    schemes: &["h-store"],
+    workload: "scan",
+    expected: &["deadlock"],
+    seeds: 1000,
+};
+
 /// All of them.
 pub static FAULTS: &[&Fault] = &[
     &PARTITION_NOT_LOCKED,
@@ -106,4 +116,5 @@ pub static FAULTS: &[&Fault] = &[
     &SIBLING_SPUN_FOR,
     &TAKEN_IN_TWO_STEPS,
     &TAKEN_FROM_YOUNGER,
+    &CALL_KEPT,
 ];

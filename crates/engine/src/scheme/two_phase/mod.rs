@@ -10,7 +10,7 @@
 //! - `wait-die` waits for younger transactions and gives up before older ones (2.1.3). A transaction
 //!   that is run again keeps its timestamp, and so gets older until nobody is in its way.
 //! - `dl-detect` waits for anybody, for a limited time, and looks for deadlocks (2.1.1, 4.2.1, 4.2.3;
-//!   `deadlock.rs`).
+//!   `deadlock.rs`). It begins no wait that is likely to be cut off (`outlook.rs`).
 //!
 //! Waiters stand in a list that the lock word leads to (`queue.rs`), and sleep until the releasing transaction
 //! hands the lock to them. Between being granted and being used a lock is as good as
@@ -34,6 +34,7 @@ mod held;
 mod lists;
 #[cfg(test)]
 mod models;
+mod outlook;
 mod queue;
 mod row_lock;
 mod shared;
@@ -63,6 +64,7 @@ use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Change, RecordRef, Seen};
 use deadlock::Search;
 use held::{Held, Lock};
+use outlook::Outlook;
 use queue::{Answer, Locked};
 use wait::Pending;
 use word::Mode;
@@ -93,6 +95,8 @@ pub struct Locking<M: Machine, const POLICY: u8> {
     met_outer: bool,
     clock: Clock<M>,
     search: Search,
+    /// What it expects of waits that have a limit.
+    outlook: Outlook,
     opacity: Opacity,
     /// The last TID given out by this worker.
     last: u64,
@@ -259,6 +263,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
             met_outer: false,
             clock: Clock::new(),
             search: Search::default(),
+            outlook: Outlook::default(),
             opacity: Opacity::new(),
             last: 0,
             newest: 0,

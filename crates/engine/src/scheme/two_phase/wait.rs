@@ -1,7 +1,7 @@
 //! The policies under which a transaction waits for a lock, and the waiting itself.
 
 use super::deadlock::{self, Look};
-use super::queue::{Answer, Locked};
+use super::queue::{Answer, Locked, Queues};
 use super::row_lock::{self, Claim};
 use super::waiter::{self, Waiter};
 use super::word::Mode;
@@ -9,11 +9,14 @@ use super::{Locking, NO_WAIT, WAIT_DIE, faults};
 use crate::contract::{Abort, Context, Why};
 use crate::wait::{Ended, Limits, Wait};
 use chiliad_api::{Intent, Part, Reason};
-use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_machine::{Machine, Ordering, Ticks, Word};
 use chiliad_storage::RecordRef;
 
 /// Looks at a lock that is waited for before the worker sleeps: about as long as a short transaction takes.
 const LOOKS_MAX: u32 = 128;
+
+/// Looks after which a waiter lets others run ([`chiliad_machine::Patience`]).
+const LOOKS_AWAKE: u32 = 64;
 
 /// How often in a row a transaction is refused by readers before it keeps further ones off.
 const RETRIES_PATIENT: u32 = 4;
@@ -26,6 +29,8 @@ const LOOKS_APART_MAX: u64 = 16;
 pub(super) struct Pending<M: Machine> {
     pub record: RecordRef<M>,
     pub mode: Mode,
+    /// Others waited for it before.
+    behind: bool,
 }
 
 impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
@@ -65,15 +70,15 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         let answer =
             if upgrades { queues.upgrade(&lock, claim) } else { queues.lock(&lock, claim) };
         if answer == Answer::Waiting {
-            self.pending = Some(Pending { record, mode });
+            self.pending = Some(Pending { record, mode, behind: row_lock::is_queued(found) });
         }
         answer
     }
 
-    /// Whether the policy lets a transaction wait for a lock that it has found like this.
+    /// Whether the policy lets a transaction wait for a lock that it has found like this, and the wait is worth beginning.
     #[inline]
     fn may_wait(
-        &self,
+        &mut self,
         shared: &super::Shared<M>,
         claim: Claim,
         word: &M::Word,
@@ -81,7 +86,8 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         upgrades: bool,
     ) -> bool {
         if POLICY != WAIT_DIE {
-            return shared.wait_timeout > 0;
+            let limit = shared.wait_timeout;
+            return limit > 0 && self.outlook.allows(row_lock::is_queued(found), limit);
         }
         let waits = match upgrades {
             true => claim.is_the_oldest_of(found),
@@ -95,12 +101,16 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
 
     /// Waits until the pending lock is granted, or is not to be.
     pub(super) fn wait_for_lock(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Abort<M>> {
-        let Some(Pending { record, mode }) = self.pending else { return Ok(()) };
+        let Some(Pending { record, mode, behind }) = self.pending else { return Ok(()) };
         let slot = cx.heap.slot_number();
         let waiter = cx.shared.queues().waiters.get(slot);
         let waited = match POLICY {
-            WAIT_DIE => wait_until_granted(cx.limits, waiter).map_err(Why::Ended),
-            _ => self.wait_or_detect(cx.shared, slot, waiter, cx.limits),
+            WAIT_DIE => {
+                let lock = Locked { word: record.further(0), address: record.address() };
+                let granted = wait_until_granted(cx.shared.queues(), &lock, slot, cx.limits);
+                granted.map_err(Why::Ended)
+            }
+            _ => self.wait_in_time(cx.shared, slot, waiter, cx.limits, behind),
         };
         if let Err(why) = waited {
             self.stop_waiting(cx);
@@ -114,7 +124,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
 
     /// Takes back what the transaction waits for, if it does.
     pub(super) fn stop_waiting(&mut self, cx: &mut Context<'_, M, Self>) {
-        let Some(Pending { record, mode }) = self.pending.take() else { return };
+        let Some(Pending { record, mode, .. }) = self.pending.take() else { return };
         M::mark("wait cancelled");
         let (queues, slot) = (cx.shared.queues(), cx.heap.slot_number());
         let lock = Locked { word: record.further(0), address: record.address() };
@@ -160,6 +170,29 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         }
     }
 
+    /// Waits for a limited time, `behind` others or not, and notes what came of it.
+    fn wait_in_time(
+        &mut self,
+        shared: &super::Shared<M>,
+        slot: u32,
+        waiter: &Waiter<M>,
+        limits: &Limits<M>,
+        behind: bool,
+    ) -> Result<(), Why> {
+        let begun = M::now();
+        let waited = self.wait_or_detect(shared, slot, waiter, limits, begun);
+        match waited {
+            Err(Why::Conflict(Reason::LockTimeout)) => {
+                self.outlook.cut_off(behind, shared.wait_timeout);
+            }
+            Ok(()) | Err(Why::Conflict(_)) => {
+                self.outlook.ended(behind, M::now().saturating_sub(begun));
+            }
+            Err(_) => {}
+        }
+        waited
+    }
+
     /// Waits, and looks for deadlocks from time to time.
     fn wait_or_detect(
         &mut self,
@@ -167,8 +200,8 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         slot: u32,
         waiter: &Waiter<M>,
         limits: &Limits<M>,
+        begun: Ticks,
     ) -> Result<(), Why> {
-        let begun = M::now();
         let (mut wait, mut looks) = (limits.wait(), 0);
         let mut apart = shared.deadlock_check;
         let mut next_look = begun.saturating_add(apart);
@@ -199,22 +232,40 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
     }
 }
 
-/// Waits a moment: awake at first, then asleep until it is woken, or until a time.
+/// Waits a moment: awake at first, unless a sibling can run meanwhile, then asleep until it is woken, or until a time.
 fn sleep<M: Machine>(
     wait: &mut Wait<'_, M>,
     looks: &mut u32,
     until: Option<u64>,
 ) -> Result<(), Ended> {
-    if *looks < LOOKS_MAX {
+    if *looks < LOOKS_MAX && !M::sleep_is_cheap() {
         *looks += 1;
         return wait.awake();
     }
     wait.asleep(until)
 }
 
-fn wait_until_granted<M: Machine>(limits: &Limits<M>, waiter: &Waiter<M>) -> Result<(), Ended> {
+fn wait_until_granted<M: Machine>(
+    queues: &Queues<M>,
+    lock: &Locked<'_, M>,
+    slot: u32,
+    limits: &Limits<M>,
+) -> Result<(), Ended> {
+    let waiter = queues.waiters.get(slot);
     let (mut wait, mut looks) = (limits.wait(), 0);
     while !waiter::is_granted(waiter) {
+        if queues.leaves_open() {
+            if waiter.called.load(Ordering::Relaxed) != 0 {
+                queues.answer(lock, slot);
+                if waiter::is_granted(waiter) {
+                    break;
+                }
+            }
+            let awake = if M::explores() { 1 } else { LOOKS_AWAKE };
+            if looks == awake || M::sleep_is_cheap() {
+                waiter.asleep.store(1, Ordering::Relaxed);
+            }
+        }
         sleep(&mut wait, &mut looks, None)?;
     }
     Ok(())

@@ -1,9 +1,10 @@
 //! The lock of one partition by itself: its grants, on simulated cores, and what its holder sees, in every execution
 //! that the memory model allows.
 
+use super::super::faults::TAKEN_IN_TWO_STEPS;
 use super::super::partitioned::Policy;
-use super::faults::TAKEN_IN_TWO_STEPS;
-use super::{Partition, Queueing};
+use super::Queueing;
+use super::lock::Partition;
 use crate::Options;
 use crate::wait::Limits;
 use chiliad_loom::{Loom, LoomWord, Model, thread};
@@ -39,7 +40,7 @@ fn the_oldest_is_next() {
         }
         let holder = lock.clone();
         run.spawn("holder", move || {
-            while holder.queue.0.lock().len() < WAITERS as usize {
+            while holder.queue.0.lock().waiters.len() < WAITERS as usize {
                 Sim::pause();
             }
             holder.unlock(99);
