@@ -32,11 +32,13 @@ mod execute;
 mod explain;
 mod expr;
 mod faults;
+mod load;
 mod numeric;
 mod plan;
 mod prepare;
 mod prepared;
 mod procedure;
+mod rewrite;
 mod routine;
 mod run;
 mod schema_change;
@@ -48,18 +50,20 @@ mod utility;
 
 pub use catalog::{CatalogView, Column, HIDDEN_KEY, Index, Place, Table, TableInput};
 pub use datum::{Datum, OwnedDatum};
-pub use ddl::{Rewrite, schema_changes};
+pub use ddl::schema_changes;
 pub use details::{Check, ColumnDetails, TableDetails, escape, unescape};
 pub use environment::{Environment, Moment};
 pub use error::{Result, SqlError};
 pub use execute::{Done, RowSink, execute};
 pub use faults::FAULTS;
+pub use load::{CopyFields, RowLoader};
 pub use numeric::Numeric;
 pub use prepare::prepare;
 pub use prepared::{
     Copy, CopyFormat, Cursor, Fetch, Kind, Modes, OutputColumn, Prepared, Set, TransactionControl,
 };
 pub use procedure::{Argument, ProcedureBody, call_arguments, converted};
+pub use rewrite::Rewrite;
 pub use routine::{Procedure, ProcedureParameter};
 pub use schema_change::SchemaChange;
 pub use statement::{Statement, parse};
