@@ -12,9 +12,10 @@
 //! | names and types resolved: how rows are found | `prepare`, `prepared`, `bind`, `plan`, `explain` |
 //! | expressions | `expr` |
 //! | running it | `execute`, `run`, `environment` |
+//! | rows of COPY as bytes, without values between | `load` |
 //! | rows and keys as values | `storage` |
 //! | procedures in SQL, and the arguments of calls | `procedure`, `routine` |
-//! | changes of the catalog | `ddl`, `schema_change` |
+//! | changes of the catalog, and rows written anew for one | `ddl`, `schema_change`, `rewrite` |
 //! | types, values, their text and binary formats | `types`, `datum`, `numeric`, `codec` |
 //! | errors and their codes | `error` |
 //! | planted bugs, which campaigns over the workloads in SQL must find | `faults` |

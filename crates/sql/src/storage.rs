@@ -227,6 +227,29 @@ impl Table {
         })
     }
 
+    /// As [`Table::encode`], where all but these columns, none of them of the key, are as in `body`: the values of others
+    /// need not be there.
+    pub(crate) fn encode_changed(
+        &self,
+        body: &[u8],
+        row: &[Datum<'_>],
+        is_changed: impl Fn(usize) -> bool,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        self.storage.write(out, |place, out| {
+            let at = self.stored.get(place).copied().flatten();
+            if let Some(at) = at.filter(|at| is_changed(*at)) {
+                return encode_cell(&self.columns[at], &row[at], out);
+            }
+            let cell = match self.storage.form {
+                Form::Bytes => Some(body),
+                _ => self.storage.format.cell(body, place).map_err(corrupt)?,
+            };
+            out.extend_from_slice(cell.unwrap_or_default());
+            Ok(cell.is_some())
+        })
+    }
+
     /// Puts the bytes of a row in place of what `out` holds: `write` appends those of a column, which it gets with its place
     /// among the columns, and returns whether there is a value.
     pub(crate) fn encode_each(
