@@ -1,6 +1,7 @@
 //! A row at which a migration has failed.
 
 use crate::duplicate::DuplicateKey;
+use crate::error::Error;
 use crate::layout::Column;
 use core::fmt;
 
@@ -12,13 +13,26 @@ pub struct MigrationFailed {
     pub row: DuplicateKey,
     /// The reason.
     pub reason: String,
+    /// The new key that another row has already, where that is the reason.
+    pub taken: Option<Vec<u8>>,
 }
 
 impl MigrationFailed {
     /// The row of this key could not be written anew.
     #[must_use]
     pub fn new(table: &str, key: &[u8], reason: String) -> Self {
-        Self { row: DuplicateKey::new(table, key), reason }
+        Self { row: DuplicateKey::new(table, key), reason, taken: None }
+    }
+
+    /// The row of this key could not be written anew: putting the new one into its table has failed so.
+    #[must_use]
+    pub fn of(table: &str, key: &[u8], error: Error) -> Self {
+        let reason = error.to_string();
+        let taken = match error {
+            Error::DuplicateKey(duplicate) => Some(duplicate.key),
+            _ => None,
+        };
+        Self { taken, ..Self::new(table, key, reason) }
     }
 
     /// The same, with a key to be shown as these columns.
@@ -30,7 +44,7 @@ impl MigrationFailed {
 
 impl fmt::Display for MigrationFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { row, reason } = self;
+        let Self { row, reason, taken: _ } = self;
         write!(
             f,
             "the row {} of the table {} cannot be written anew: {reason}",

@@ -95,7 +95,7 @@ impl<M: Machine> Base<'_, M> {
         }
         if let Some(durable) = self.durable {
             // A unique index is not to outlive the removal of rows without which it is none, nor a table its copy.
-            durable.wait(self.epochs.current())?;
+            durable.hurry(self.epochs.current())?;
         }
         let version = {
             let _turn = self.declaring.take();
@@ -143,7 +143,7 @@ impl<M: Machine> Base<'_, M> {
             seal.close();
         }
         if let Some(durable) = self.durable {
-            durable.wait(self.epochs.current())?;
+            durable.hurry(self.epochs.current())?;
             let _turn = durable.changing.take();
             durable.change_catalog(&self.catalog.blob())?;
         }
@@ -165,7 +165,7 @@ impl<M: Machine> Base<'_, M> {
         let dropped = TableChange::Drop(self.catalog.find(name)?);
         if let Some(durable) = self.durable {
             // Rows that were moved to another table before must not be lost with this one.
-            durable.wait(self.epochs.current())?;
+            durable.hurry(self.epochs.current())?;
         }
         self.bring_into_force(self.catalog.draft_with(&[dropped])?)?;
         self.catalog.dropped_tables.take_apart(self.heap, self.versions_expire, usize::MAX);

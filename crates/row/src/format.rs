@@ -12,6 +12,7 @@
 //! alone: one column is read without a look at the others.
 
 use crate::{BadRow, ColumnType};
+use core::convert::Infallible;
 
 /// Bytes of a row before its body: the version of the schema under which it was written.
 pub const VERSION_BYTES: usize = 2;
@@ -232,31 +233,84 @@ impl RowFormat {
     /// When there are not as many cells as columns, a column that must have a value has none, a cell of fixed size has
     /// other bytes, or those of variable size have more than 4 GiB.
     pub fn write<'c>(&self, cells: impl IntoIterator<Item = Option<&'c [u8]>>, out: &mut Vec<u8>) {
+        let mut body = self.begin(out);
+        for cell in cells {
+            let written = body.cell(|out| {
+                out.extend_from_slice(cell.unwrap_or_default());
+                Ok::<_, Infallible>(cell.is_some())
+            });
+            match written {
+                Ok(()) => {}
+            }
+        }
+        body.end();
+    }
+
+    /// Begins a body at the end of `out`, whose cells are written one after the other.
+    pub fn begin<'w>(&'w self, out: &'w mut Vec<u8>) -> BodyWriter<'w> {
         let body = out.len();
         out.resize(body + self.head.bytes(), 0);
         let tail = out.len();
-        let mut cells = cells.into_iter();
-        for place in &self.places {
-            let cell = cells.next().expect("a cell for each column");
-            if cell.is_none() {
-                let (byte, bit) = place.null.expect("a value where there must be one");
-                out[body + byte] |= bit;
+        BodyWriter { format: self, out, body, tail, next: 0 }
+    }
+}
+
+/// A body in progress.
+#[derive(Debug)]
+pub struct BodyWriter<'w> {
+    format: &'w RowFormat,
+    out: &'w mut Vec<u8>,
+    /// Where the body begins, and where the columns of variable size do.
+    body: usize,
+    tail: usize,
+    /// The column whose cell comes next.
+    next: usize,
+}
+
+impl BodyWriter<'_> {
+    /// The cell of the next column: `write` appends its bytes to what it gets, and returns whether there is a value.
+    ///
+    /// # Errors
+    /// That of `write`. The bytes are no body then.
+    ///
+    /// # Panics
+    /// When there is no further column, or as [`RowFormat::write`] for the cell.
+    #[inline]
+    pub fn cell<E>(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        let Self { format, out, body, tail, next } = self;
+        let place = format.places.get(*next).expect("a column for each cell");
+        *next += 1;
+        let start = out.len();
+        let is_there = write(out)?;
+        if !is_there {
+            let (byte, bit) = place.null.expect("a value where there must be one");
+            out[*body + byte] |= bit;
+        }
+        match place.at {
+            At::Fixed { offset, bytes } => {
+                let cell = out.len() - start;
+                assert!(cell == if is_there { bytes } else { 0 }, "the bytes of its type");
+                out.copy_within(start.., *body + offset);
+                out.truncate(start);
             }
-            match place.at {
-                At::Fixed { offset, bytes } => {
-                    if let Some(cell) = cell {
-                        out[body + offset..body + offset + bytes].copy_from_slice(cell);
-                    }
-                }
-                At::Variable(number) => {
-                    out.extend_from_slice(cell.unwrap_or_default());
-                    let end = u32::try_from(out.len() - tail).expect("at most 4 GiB");
-                    let at = body + self.head.end_offset(number);
-                    out[at..at + Head::END_BYTES].copy_from_slice(&end.to_le_bytes());
-                }
+            At::Variable(number) => {
+                let end = u32::try_from(out.len() - *tail).expect("at most 4 GiB");
+                let at = *body + format.head.end_offset(number);
+                out[at..at + Head::END_BYTES].copy_from_slice(&end.to_le_bytes());
             }
         }
-        assert!(cells.next().is_none(), "a column for each cell");
+        Ok(())
+    }
+
+    /// All cells are written.
+    ///
+    /// # Panics
+    /// When there are columns without a cell.
+    pub fn end(self) {
+        assert!(self.next == self.format.places.len(), "a cell for each column");
     }
 }
 

@@ -40,7 +40,7 @@ pub use change::SchemaChange;
 pub use column_type::{ColumnType, DEPTH_MAX, Fields, Member, NoColumnType, Variant, is_name};
 pub use decimal::Decimal;
 pub use error::{BadRow, BadValue, SchemaError};
-pub use format::{At, Head, Place, RowFormat, VERSION_BYTES, split, with_version};
+pub use format::{At, BodyWriter, Head, Place, RowFormat, VERSION_BYTES, split, with_version};
 pub use history::History;
 pub use number::{BadNumber, Integer, Number};
 pub use order::{read_key, write_key};

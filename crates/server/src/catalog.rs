@@ -255,12 +255,11 @@ impl Catalog {
         next_of(&*self.sequence(name)?)
     }
 
-    /// As [`Catalog::next_value`], for the key of a row that is inserted next.
-    pub fn next_row_number(&self, name: &str) -> Result<i64, SqlError> {
-        next_row_number_of(&*self.sequence(name)?)
-    }
-
-    fn sequence(&self, name: &str) -> Result<Arc<Sequence>, SqlError> {
+    /// The sequence of this name.
+    ///
+    /// # Errors
+    /// 42P01 where there is none.
+    pub fn sequence(&self, name: &str) -> Result<Arc<Sequence>, SqlError> {
         let known = self.sequences.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(sequence) = known.get(name) {
             return Ok(Arc::clone(sequence));

@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 const SHARDS: usize = 16;
 /// Plans of one part at most; then it begins anew.
 const SHARD_PLANS_MAX: usize = 512;
+/// A text that begins or ends a transaction is no longer, or few clients send it twice.
+const CONTROL_BYTES_MAX: usize = 100;
 /// Longer texts are not kept.
 const TEXT_BYTES_MAX: usize = 16 << 10;
 
@@ -91,6 +93,16 @@ impl EndsFailed for chiliad_sql::TransactionControl {
     }
 }
 
+/// Whether a text begins or ends a transaction, as far as can be told at a glance: clients send few such texts, and each of
+/// them often.
+fn controls_transaction(text: &str) -> bool {
+    const WORDS: [&str; 6] = ["begin", "commit", "rollback", "end", "abort", "start"];
+    let word = text.split(|it: char| !it.is_ascii_alphabetic()).next().unwrap_or_default();
+    text.len() <= CONTROL_BYTES_MAX
+        && WORDS.iter().any(|it| it.eq_ignore_ascii_case(word))
+        && !text.trim_end_matches(';').contains(';')
+}
+
 impl Plans {
     /// The plan of a string of one statement whose literals are parameters, and their values; `None` for a string that is to
     /// be taken as it is.
@@ -99,6 +111,9 @@ impl Plans {
         tables: Tables<'_>,
         text: &str,
     ) -> Option<(Arc<Plan>, Vec<OwnedDatum>)> {
+        if controls_transaction(text) {
+            return self.get(tables, text, &[]).ok()?.map(|plan| (plan, Vec::new()));
+        }
         let Lifted { text, types, literals } = lift(text)?;
         // What is wrong with it is told of the text that the client has sent, with positions in that.
         let plan = self.get(tables, &text, &types).ok()??;

@@ -67,8 +67,9 @@ pub struct Table {
     pub spec: TableSpec,
     /// What SQL has declared.
     pub details: Option<TableDetails>,
-    /// Columns of rows that repeat columns of the key: their places in rows, and those of the key's in `columns`.
-    pub(crate) copies: Vec<(usize, usize)>,
+    /// For each place of a row the column that lies there, by its place in `columns`: its own, or one of the key that it
+    /// repeats.
+    pub(crate) stored: Vec<Option<usize>>,
     pub(crate) storage: Storage,
 }
 
@@ -176,9 +177,10 @@ impl Table {
         self.columns.iter().position(|column| column.name == name)
     }
 
-    fn new(input: TableInput) -> Self {
+    pub(crate) fn new(input: TableInput) -> Self {
         let TableInput { id, spec, positions, details } = input;
         let layout = spec.layout.columns();
+        let mut stored = vec![None; layout.row.len()];
         let storage = Storage::new(&spec, &layout.row);
         let key = layout.key.into_iter().enumerate().map(|(at, it)| (Place::Key(at), it));
         let row = layout.row.into_iter().enumerate().map(|(at, it)| (Place::Row(at), it));
@@ -205,7 +207,10 @@ impl Table {
         let of_key = |part: usize| key.get(part).copied();
         let copies = copied.iter().filter_map(|(place, part)| Some((*place, of_key(*part)?)));
         let copies: Vec<(usize, usize)> = copies.collect();
-        let indexes = indexes(&spec, (&columns, &copies), &positions);
+        let own = columns.iter().enumerate();
+        let own = own.filter_map(|(at, column)| Some((column.place.in_row()?, at)));
+        own.chain(copies.iter().copied()).for_each(|(place, at)| stored[place] = Some(at));
+        let indexes = indexes(&spec, &stored, &positions);
         let is_ordered = spec.index == IndexKind::Ordered;
         let name = spec.name.clone();
         Self {
@@ -218,27 +223,20 @@ impl Table {
             hidden_key,
             spec,
             details,
-            copies,
+            stored,
             storage,
         }
     }
 }
 
 /// The secondary indexes whose parts are columns; those over bytes serve no statement.
-fn indexes(
-    spec: &TableSpec,
-    (columns, copies): (&[Column], &[(usize, usize)]),
-    positions: &[usize],
-) -> Vec<Index> {
+fn indexes(spec: &TableSpec, stored: &[Option<usize>], positions: &[usize]) -> Vec<Index> {
     let TableLayout::Schema(schema) = &spec.layout else { return Vec::new() };
     let current = schema.rows.current();
     let index = |(at, index): (usize, &SecondarySpec)| {
         let part = |part: &ColumnPart| {
             let place = current.place_of_number(part.number)?;
-            let copied = copies.iter().find(|(copy, _)| *copy == place).map(|(_, of)| *of);
-            let own = || columns.iter().position(|column| column.place == Place::Row(place));
-            let column = copied.or_else(own)?;
-            Some((column, part.descending))
+            Some((stored.get(place).copied().flatten()?, part.descending))
         };
         let parts: Option<Vec<_>> = index.parts.columns().iter().map(part).collect();
         let parts = parts.filter(|parts| !parts.is_empty())?;
@@ -252,6 +250,14 @@ impl Place {
     fn number(self) -> usize {
         match self {
             Self::Key(at) | Self::Row(at) => at,
+        }
+    }
+
+    /// Its place in the row, if it lies there.
+    fn in_row(self) -> Option<usize> {
+        match self {
+            Self::Key(_) => None,
+            Self::Row(at) => Some(at),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Statements that change the catalog.
 
 use crate::bind::{Binder, folded, is_serial, of_data_type, table_name};
-use crate::catalog::{CatalogView, HIDDEN_KEY, Place, Table, TableInput, copy_name};
+use crate::catalog::{CatalogView, HIDDEN_KEY, Table, TableInput, copy_name};
 use crate::details::{Check, ColumnDetails, TableDetails};
 use crate::error::{Result, SqlError};
 use crate::expr::Expr;
@@ -409,7 +409,7 @@ fn add_index(
         Ok::<_, SqlError>(SchemaChange::AddIndex { table: table.id, index })
     };
     let keys = table.key.iter().copied();
-    let is_copied = |at: usize| table.copies.iter().any(|(_, of)| *of == at);
+    let is_copied = |at: usize| table.stored.contains(&Some(at));
     let has = |at: &usize| columns.iter().any(|(name, _)| *name == table.columns[*at].name);
     let Some(details) =
         table.details.as_ref().filter(|_| keys.clone().any(|at| has(&at) && !is_copied(at)))
@@ -551,70 +551,4 @@ fn add_key(table: &Arc<Table>, key: Vec<String>) -> Result<Vec<SchemaChange>> {
     }
     changes.push(SchemaChange::DropSequence { name: row_sequence(&table.name) });
     Ok(changes)
-}
-
-/// Makes rows of a table rows of the one in its place ([`SchemaChange::Rewrite`]).
-#[derive(Clone, Debug)]
-pub struct Rewrite {
-    before: Arc<Table>,
-    after: CatalogView,
-    name: String,
-    /// For each column of the new table its place in the old one; `None`: one of them is not there.
-    places: Option<Vec<usize>>,
-    /// For each cell of the new rows the one of the old rows that is the same, where all are.
-    cells: Option<Vec<usize>>,
-    /// The columns of the old table of which values are made: all, or those of the new key.
-    needed: Vec<bool>,
-}
-
-impl Rewrite {
-    /// From this table to one of another declaration.
-    #[must_use]
-    pub fn new(before: &Arc<Table>, spec: TableSpec, details: TableDetails) -> Self {
-        let name = spec.name.clone();
-        let details = Some(details);
-        let table = TableInput { details, ..TableInput::new(TableId(0), spec) };
-        let after = CatalogView::new(0, [table]);
-        let columns = after.table(&name).into_iter().flat_map(|table| &table.columns);
-        let places: Option<Vec<usize>> =
-            columns.map(|column| before.place_of(&column.name)).collect();
-        let both = after.table(&name).zip(places.as_deref());
-        let cells = both.and_then(|(table, places)| table.cells_of(before, places));
-        let mut needed = vec![cells.is_none(); before.columns.len()];
-        if let Some((table, places)) = both {
-            table.key.iter().for_each(|&at| needed[places[at]] = true);
-        }
-        Self { before: Arc::clone(before), after, name, places, cells, needed }
-    }
-
-    /// The key and the row, as bytes, that a row becomes.
-    ///
-    /// # Errors
-    /// A line that says why there is none: NULL in a column of the key.
-    pub fn row(&self, key: &[u8], row: &[u8]) -> core::result::Result<(Vec<u8>, Vec<u8>), String> {
-        self.try_row(key, row).map_err(|error| error.message)
-    }
-
-    fn try_row(&self, key: &[u8], row: &[u8]) -> Result<(Vec<u8>, Vec<u8>)> {
-        let missing = || SqlError::internal("a table without its columns");
-        let after = self.after.table(&self.name).ok_or_else(missing)?;
-        let body = self.before.body(row)?;
-        let mut found = Vec::with_capacity(self.needed.len());
-        self.before.decode(key, &body, &self.needed, &mut found)?;
-        let places = self.places.as_deref().ok_or_else(missing)?;
-        let value = |at: &usize| found.get(*at).map_or(crate::Datum::Null, crate::Datum::borrowed);
-        let values: Vec<_> = places.iter().map(value).collect();
-        for (column, value) in after.columns.iter().zip(&values) {
-            if value.is_null() && matches!(column.place, Place::Key(_)) {
-                let message = format!("column \"{}\" contains null values", column.name);
-                return Err(SqlError::not_null_violation(message));
-            }
-        }
-        let mut bytes = Vec::with_capacity(row.len());
-        match &self.cells {
-            Some(cells) => after.take_cells(&self.before, &body, cells, &mut bytes)?,
-            None => after.encode(&values, &mut bytes)?,
-        }
-        Ok((after.key_of(&values, None)?, bytes))
-    }
 }

@@ -12,9 +12,10 @@
 //! | names and types resolved: how rows are found | `prepare`, `prepared`, `bind`, `plan`, `explain` |
 //! | expressions | `expr` |
 //! | running it | `execute`, `run`, `environment` |
+//! | rows of COPY as bytes, without values between | `load` |
 //! | rows and keys as values | `storage` |
 //! | procedures in SQL, and the arguments of calls | `procedure`, `routine` |
-//! | changes of the catalog | `ddl`, `schema_change` |
+//! | changes of the catalog, and rows written anew for one | `ddl`, `schema_change`, `rewrite` |
 //! | types, values, their text and binary formats | `types`, `datum`, `numeric`, `codec` |
 //! | errors and their codes | `error` |
 //! | planted bugs, which campaigns over the workloads in SQL must find | `faults` |
@@ -32,11 +33,13 @@ mod execute;
 mod explain;
 mod expr;
 mod faults;
+mod load;
 mod numeric;
 mod plan;
 mod prepare;
 mod prepared;
 mod procedure;
+mod rewrite;
 mod routine;
 mod run;
 mod schema_change;
@@ -48,18 +51,20 @@ mod utility;
 
 pub use catalog::{CatalogView, Column, HIDDEN_KEY, Index, Place, Table, TableInput};
 pub use datum::{Datum, OwnedDatum};
-pub use ddl::{Rewrite, schema_changes};
+pub use ddl::schema_changes;
 pub use details::{Check, ColumnDetails, TableDetails, escape, unescape};
 pub use environment::{Environment, Moment};
 pub use error::{Result, SqlError};
 pub use execute::{Done, RowSink, execute};
 pub use faults::FAULTS;
+pub use load::{CopyFields, RowLoader};
 pub use numeric::Numeric;
 pub use prepare::prepare;
 pub use prepared::{
     Copy, CopyFormat, Cursor, Fetch, Kind, Modes, OutputColumn, Prepared, Set, TransactionControl,
 };
 pub use procedure::{Argument, ProcedureBody, call_arguments, converted};
+pub use rewrite::Rewrite;
 pub use routine::{Procedure, ProcedureParameter};
 pub use schema_change::SchemaChange;
 pub use statement::{Statement, parse};

@@ -1,6 +1,7 @@
 //! Rows and keys of tables as values, and back.
 
 use crate::catalog::{Column, Place, Table};
+use crate::codec::shown;
 use crate::datum::{Datum, OwnedDatum};
 use crate::error::{Result, SqlError};
 use crate::expr::{compare, padded};
@@ -53,26 +54,31 @@ impl Storage {
         Self { format: RowFormat::of(&row_types), form }
     }
 
-    /// Appends a row of these cells to `out`, which is empty.
-    fn write<'c>(&self, cells: impl Iterator<Item = Option<&'c [u8]>>, out: &mut Vec<u8>) {
-        match self.form {
-            Form::Bytes => cells.flatten().for_each(|cell| out.extend_from_slice(cell)),
-            Form::Versioned(version) => {
-                with_version(version, out);
-                self.format.write(cells, out);
-            }
-            Form::Unversioned { fixed, open } => {
-                self.format.write(cells, out);
-                if open {
-                    out.drain(fixed..fixed + Head::END_BYTES);
-                }
-            }
+    /// Puts a row in place of what `out` holds: `write` appends the cell of each place in turn, and returns whether there is
+    /// a value.
+    fn write(
+        &self,
+        out: &mut Vec<u8>,
+        mut write: impl FnMut(usize, &mut Vec<u8>) -> Result<bool>,
+    ) -> Result<()> {
+        out.clear();
+        if self.form == Form::Bytes {
+            return (0..self.format.columns()).try_for_each(|place| write(place, out).map(|_| ()));
         }
+        if let Form::Versioned(version) = self.form {
+            with_version(version, out);
+        }
+        let mut body = self.format.begin(out);
+        for place in 0..self.format.columns() {
+            body.cell(|out| write(place, out))?;
+        }
+        body.end();
+        if let Form::Unversioned { fixed, open: true } = self.form {
+            out.drain(fixed..fixed + Head::END_BYTES);
+        }
+        Ok(())
     }
 }
-
-/// Cells of a row for whose places no memory is asked.
-const CELLS_FEW: usize = 16;
 
 impl Table {
     /// The body of a row in the current version.
@@ -116,12 +122,7 @@ impl Table {
         let is_needed = |at: usize| needed.get(at).copied().unwrap_or(true);
         for (at, column) in self.columns.iter().enumerate() {
             out.push(match column.place {
-                Place::Row(_) if is_needed(at) && self.storage.form == Form::Bytes => {
-                    Datum::Bytes(Cow::Borrowed(body))
-                }
-                Place::Row(place) if is_needed(at) => {
-                    decode_cell(column, self.storage.format.cell(body, place).map_err(corrupt)?)?
-                }
+                Place::Row(place) if is_needed(at) => self.row_value(column, body, place)?,
                 _ => Datum::Null,
             });
         }
@@ -130,6 +131,44 @@ impl Table {
             self.decode_key(key, slots)?;
         }
         Ok(())
+    }
+
+    /// A key as an error tells of it: `(a, b)=(1, x)`; `None` for bytes that are no key.
+    pub(crate) fn key_shown(&self, key: &[u8]) -> Option<String> {
+        let mut slots = vec![Datum::Null; self.columns.len()];
+        self.decode_key(key, &mut slots).ok()?;
+        Some(self.key_of_row_shown(&slots))
+    }
+
+    /// As [`Table::key_shown`], of a row of these values.
+    pub(crate) fn key_of_row_shown(&self, row: &[Datum<'_>]) -> String {
+        let columns = self.key.iter().map(|&at| &self.columns[at]);
+        let names: Vec<&str> = columns.map(|it| it.name.as_str()).collect();
+        let values = self.key.iter().map(|&at| shown(self.columns[at].sql_type, &row[at]));
+        let values: Vec<String> = values.collect();
+        format!("({})=({})", names.join(", "), values.join(", "))
+    }
+
+    /// The value of one column of a row.
+    pub(crate) fn value<'r>(&self, key: &'r [u8], body: &'r [u8], at: usize) -> Result<Datum<'r>> {
+        let column = &self.columns[at];
+        match column.place {
+            Place::Row(place) => self.row_value(column, body, place),
+            Place::Key(_) => {
+                let mut slots = vec![Datum::Null; self.columns.len()];
+                self.decode_key(key, &mut slots)?;
+                Ok(core::mem::take(&mut slots[at]))
+            }
+        }
+    }
+
+    /// The value of a column that lies at this place of a row.
+    #[inline]
+    fn row_value<'r>(&self, column: &Column, body: &'r [u8], place: usize) -> Result<Datum<'r>> {
+        if self.storage.form == Form::Bytes {
+            return Ok(Datum::Bytes(Cow::Borrowed(body)));
+        }
+        decode_cell(column, self.storage.format.cell(body, place).map_err(corrupt)?)
     }
 
     /// Puts the values of the key's columns into their slots.
@@ -152,50 +191,79 @@ impl Table {
     /// The key of a row of these values, in the columns' order; `hidden` is that of a row without a primary key.
     pub(crate) fn key_of(&self, row: &[Datum<'_>], hidden: Option<i64>) -> Result<Vec<u8>> {
         let mut key = Vec::new();
-        if self.storage.form == Form::Bytes {
-            if let Some(Datum::Bytes(bytes)) = self.key.first().and_then(|&at| row.get(at)) {
-                key.extend_from_slice(bytes);
-            }
-            return Ok(key);
-        }
-        if let Some(number) = hidden {
-            number.cast_unsigned().write(&mut key);
-            return Ok(key);
-        }
-        for &at in &self.key {
-            let (column, datum) = (&self.columns[at], row.get(at).unwrap_or(&Datum::Null));
-            if !append_key(column, datum, &mut key)? {
-                return Err(unfit(column, datum));
-            }
+        match hidden {
+            Some(number) => append_row_number(number, &mut key),
+            None => self
+                .encode_key(&mut key, |at| Ok(row.get(at).map_or(Datum::Null, Datum::borrowed)))?,
         }
         Ok(key)
     }
 
+    /// Appends the key of a row with these values of columns, which are asked for by their places; nothing for a table
+    /// without a primary key.
+    pub(crate) fn encode_key<'v>(
+        &self,
+        out: &mut Vec<u8>,
+        mut value: impl FnMut(usize) -> Result<Datum<'v>>,
+    ) -> Result<()> {
+        for &at in &self.key {
+            let (column, datum) = (&self.columns[at], value(at)?);
+            match &datum {
+                Datum::Bytes(bytes) if self.storage.form == Form::Bytes => {
+                    out.extend_from_slice(bytes);
+                }
+                _ if self.storage.form == Form::Bytes => {}
+                datum if append_key(column, datum, out)? => {}
+                datum => return Err(unfit(column, datum)),
+            }
+        }
+        Ok(())
+    }
+
     /// Puts the bytes of a row of these values in place of what `out` holds.
     pub(crate) fn encode(&self, row: &[Datum<'_>], out: &mut Vec<u8>) -> Result<()> {
-        out.clear();
-        // All cells one after the other, and where each of them lies.
-        let mut bytes = Vec::with_capacity(128);
-        let (mut few, mut many) = ([None; CELLS_FEW], Vec::new());
-        let count = self.storage.format.columns();
-        let cells = few.get_mut(..count).unwrap_or_else(|| {
-            many.resize(count, None);
-            &mut many[..]
-        });
-        for (column, datum) in self.columns.iter().zip(row) {
-            let Place::Row(place) = column.place else { continue };
-            let start = bytes.len();
-            cells[place] = encode_cell(column, datum, &mut bytes)?.then_some((start, bytes.len()));
-        }
-        for (place, of) in &self.copies {
-            let datum = row.get(*of).unwrap_or(&Datum::Null);
-            let start = bytes.len();
-            let is_there = encode_cell(&self.columns[*of], datum, &mut bytes)?;
-            cells[*place] = is_there.then_some((start, bytes.len()));
-        }
-        let cells = cells.iter().map(|cell| cell.map(|(start, end)| &bytes[start..end]));
-        self.storage.write(cells, out);
-        Ok(())
+        self.encode_each(out, |at, column, out| {
+            encode_cell(column, row.get(at).unwrap_or(&Datum::Null), out)
+        })
+    }
+
+    /// As [`Table::encode`], where all but these columns, none of them of the key, are as in `body`: the values of others
+    /// need not be there.
+    pub(crate) fn encode_changed(
+        &self,
+        body: &[u8],
+        row: &[Datum<'_>],
+        is_changed: impl Fn(usize) -> bool,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        self.storage.write(out, |place, out| {
+            let at = self.stored.get(place).copied().flatten();
+            if let Some(at) = at.filter(|at| is_changed(*at)) {
+                return encode_cell(&self.columns[at], &row[at], out);
+            }
+            let cell = match self.storage.form {
+                Form::Bytes => Some(body),
+                _ => self.storage.format.cell(body, place).map_err(corrupt)?,
+            };
+            out.extend_from_slice(cell.unwrap_or_default());
+            Ok(cell.is_some())
+        })
+    }
+
+    /// Puts the bytes of a row in place of what `out` holds: `write` appends those of a column, which it gets with its place
+    /// among the columns, and returns whether there is a value.
+    pub(crate) fn encode_each(
+        &self,
+        out: &mut Vec<u8>,
+        mut write: impl FnMut(usize, &Column, &mut Vec<u8>) -> Result<bool>,
+    ) -> Result<()> {
+        self.storage.write(out, |place, out| {
+            let at = self.stored.get(place).copied().flatten();
+            match at.and_then(|at| Some((at, self.columns.get(at)?))) {
+                Some((at, column)) => write(at, column, out),
+                None => Ok(false),
+            }
+        })
     }
 
     /// For each cell of a row of this table the cell of `before` that has the same bytes, if there is one for all of them.
@@ -228,13 +296,14 @@ impl Table {
         cells: &[usize],
         out: &mut Vec<u8>,
     ) -> Result<()> {
-        let mut taken = Vec::with_capacity(cells.len());
-        for &cell in cells {
-            taken.push(before.storage.format.cell(body, cell).map_err(corrupt)?);
-        }
-        out.clear();
-        self.storage.write(taken.into_iter(), out);
-        Ok(())
+        self.storage.write(out, |place, out| {
+            let cell = match cells.get(place) {
+                Some(&cell) => before.storage.format.cell(body, cell).map_err(corrupt)?,
+                None => None,
+            };
+            out.extend_from_slice(cell.unwrap_or_default());
+            Ok(cell.is_some())
+        })
     }
 
     /// The key and the bytes of a row of these values, one for each column in its order, for programs that load a table
@@ -277,7 +346,7 @@ impl Table {
     fn failing(&self, row: &[Datum<'_>]) -> String {
         let values = self.columns.iter().zip(row).map(|(column, datum)| match datum {
             Datum::Null => "null".into(),
-            datum => crate::codec::shown(column.sql_type, datum),
+            datum => shown(column.sql_type, datum),
         });
         format!("Failing row contains ({}).", values.collect::<Vec<String>>().join(", "))
     }
@@ -341,6 +410,11 @@ fn bare(column_type: &ColumnType) -> &ColumnType {
         ColumnType::Optional(of) | ColumnType::Descending(of) => bare(of),
         other => other,
     }
+}
+
+/// Appends the key of a row without a primary key.
+pub(crate) fn append_row_number(number: i64, out: &mut Vec<u8>) {
+    number.cast_unsigned().write(out);
 }
 
 /// Appends a value as a part of a key; `false`: the type has no such value.
@@ -496,7 +570,7 @@ fn to_value(column_type: &ColumnType, datum: &Datum<'_>) -> Option<Value> {
 }
 
 /// Appends the bytes of a column of this value; `false`: it has none.
-fn encode_cell(column: &Column, datum: &Datum<'_>, out: &mut Vec<u8>) -> Result<bool> {
+pub(crate) fn encode_cell(column: &Column, datum: &Datum<'_>, out: &mut Vec<u8>) -> Result<bool> {
     match (column.column_type.of_cell(), datum) {
         (_, Datum::Null) if column.is_nullable => return Ok(false),
         (ColumnType::String, Datum::Text(text)) => {

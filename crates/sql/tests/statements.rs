@@ -24,3 +24,20 @@ fn statements_give_what_the_cases_say() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
+
+/// An UPDATE reads the columns that it uses alone, and tells of the others where a row is refused.
+#[test]
+fn a_refused_update_tells_the_whole_row() {
+    let mut database = Database::new();
+    let made = "CREATE TABLE t (id int PRIMARY KEY, a int NOT NULL, b char(3), CHECK (a > 0));
+                INSERT INTO t VALUES (1, 2, 'x')";
+    database.run(made, &[]).expect("made");
+    for (sql, row) in [
+        ("UPDATE t SET a = NULL", "(1, null, x  )"),
+        ("UPDATE t SET a = a - 2, b = 'y' WHERE id = 1", "(1, 0, y  )"),
+        ("UPDATE t SET id = 7, a = NULL", "(7, null, x  )"),
+    ] {
+        let Err(error) = database.run(sql, &[]) else { panic!("{sql} is refused") };
+        assert_eq!(error.detail, Some(format!("Failing row contains {row}.")), "{sql}");
+    }
+}

@@ -43,6 +43,7 @@ pub use faults::READER_NOT_HELD_BACK;
 pub(crate) use faults::{APPENDED_AFTER_ITS_WINDOW, FAULTS};
 pub use open::{Mode, Opened};
 pub(crate) use parallel::walk::Walk;
+pub(crate) use recover::restore::stable_read;
 pub use runner::LogRunner;
 pub(crate) use turn::{Turn, nap};
 
@@ -188,6 +189,14 @@ impl<M: Machine> Durable<M> {
             self.nap()?;
         }
         Ok(())
+    }
+
+    /// As [`Durable::wait`], but has the epoch end now rather than in its time.
+    pub fn hurry(&self, epoch: u64) -> Result<()> {
+        if self.log.durable() < epoch {
+            self.log.hurry(epoch);
+        }
+        self.wait(epoch)
     }
 
     /// Sleeps for a moment, if there is something to wait for.

@@ -7,24 +7,22 @@
 //! the row adds its entry where there is none. An index that goes takes the same way back ([`Draft::settle`]).
 
 use crate::base::Base;
-use crate::durable::{Walk, nap};
-use crate::tables::catalog::{View, make_index};
+use crate::durable::nap;
+use crate::tables::catalog::make_index;
 #[cfg(doc)]
 use crate::tables::draft::Draft;
-use crate::tables::dropped::{oldest_catalog_version, unpin_catalog_version};
+use crate::tables::dropped::oldest_catalog_version;
+use crate::tables::pieces::{Batch, Pieces, ROWS_MAX};
 use crate::tables::table::{Kept, State, Table};
+use chiliad_api::stamp::STAMP_BYTES;
 use chiliad_api::{
     Error, Intent, MigrationFailed, NotUnique, Result, Rewrite, Running, Secondary, SecondarySpec,
     Session, TableChange, TableId, TableSpec, Writes,
 };
-use chiliad_machine::{Fault, Machine, Rig, Shared};
-use chiliad_storage::{LeafRun, LocalHeap};
+use chiliad_machine::{Fault, Machine, Rig};
 
-/// Rows of one transaction.
+/// Rows of one transaction that others may get in the way of.
 const ROWS: usize = 32;
-
-/// It works for as long as one of so many parts of a second, and then rests for as long.
-const PIECES_PER_SECOND: u64 = 500;
 
 /// The filler takes a row for one that has its entry.
 static ENTRY_NOT_FILLED: Fault = Fault {
@@ -78,9 +76,19 @@ impl<M: Machine> Base<'_, M> {
         let kept = filling.find(|index| index.spec.name == name);
         let kept = kept.ok_or(Error::UnknownIndex(name))?.clone();
         debug_assert!(kept.takes_entries() && !kept.is_ready(), "writers keep it, nobody reads it");
-        let mut fill =
-            |session: &mut dyn Session<M>, key: &[u8]| enter(session, &table, id, &kept, key);
-        self.each_row(&table, session, &mut fill)?;
+        let mut pieces = Pieces::of(self, &table)?;
+        let (mut keys, mut more) = (Vec::new(), true);
+        while more {
+            more = pieces.next(|run| keys.extend(run.iter().map(|(key, _)| key.to_vec())));
+            if keys.len() >= ROWS || !more {
+                let mut fill = |session: &mut dyn Session<M>, at: usize| {
+                    enter(session, &table, id, &kept, &keys[at])
+                };
+                self.in_transactions(session, keys.len(), ROWS, &mut fill)?;
+                keys.clear();
+                pieces.rest();
+            }
+        }
         self.reach_readers()
     }
 
@@ -145,31 +153,39 @@ impl<M: Machine> Base<'_, M> {
         let (table, _) = self.catalog.declared(from)?;
         debug_assert!(from != to, "rows go to another table");
         debug_assert!(table.declared().closed, "its rows stay as they are");
-        let failed = |key: &[u8], reason: String| {
-            Error::Migration(Box::new(MigrationFailed::new(table.name(), key, reason)))
-        };
-        let mut copy = |session: &mut dyn Session<M>, key: &[u8]| {
-            let Some(row) = session.get(from, key)? else { return Ok(()) };
-            let made = rewrite(key, session.bytes(row)?);
-            let (new_key, new_row) = made.map_err(|reason| failed(key, reason))?;
-            let mut parts = vec![new_row];
-            for group in 0..table.parts() - 1 {
-                // Rows have all their parts, which stay as they are.
-                if let Some(part) = session.get(from.group(group), key)? {
-                    parts.push(session.bytes(part)?.to_vec());
-                }
+        let failed = |failed: MigrationFailed| Error::Migration(Box::new(failed));
+        if let Some(kept) = self.options.kept_payload {
+            let what = format!("rows are rewritten from whole values, and kept_payload is {kept}");
+            return Err(Error::InvalidOption(what));
+        }
+        let stamp_bytes = if self.options.verify { STAMP_BYTES } else { 0 };
+        let mut pieces = Pieces::of(self, &table)?;
+        let (mut batch, mut more) = (Batch::default(), true);
+        while more {
+            more = pieces.next(|run| batch.take(run, stamp_bytes));
+            if !batch.is_full() && more {
+                continue;
             }
-            let parts: Vec<&[u8]> = parts.iter().map(|part| &part[..]).collect();
-            session.insert_parts(to, &new_key, &parts).map_err(|error| match error {
-                Error::DuplicateKey(_)
-                | Error::UniqueViolation { .. }
-                | Error::KeyTooLong { .. }
-                | Error::ValueSize { .. }
-                | Error::BadRow(_) => failed(key, error.to_string()),
-                error => error,
-            })
-        };
-        self.each_row(&table, session, &mut copy)?;
+            let mut copy = |session: &mut dyn Session<M>, at: usize| {
+                let (key, row) = batch.row(at);
+                let made = rewrite(key, row);
+                let (new_key, new_row) =
+                    made.map_err(|reason| failed(MigrationFailed::new(table.name(), key, reason)))?;
+                let parts = with_groups(session, (from, table.parts() - 1), key, new_row)?;
+                let parts: Vec<&[u8]> = parts.iter().map(|part| &part[..]).collect();
+                session.insert_parts(to, &new_key, &parts).map_err(|error| match error {
+                    Error::DuplicateKey(_)
+                    | Error::UniqueViolation { .. }
+                    | Error::KeyTooLong { .. }
+                    | Error::ValueSize { .. }
+                    | Error::BadRow(_) => failed(MigrationFailed::of(table.name(), key, error)),
+                    error => error,
+                })
+            };
+            self.in_transactions(session, batch.len(), ROWS_MAX, &mut copy)?;
+            batch.clear();
+            pieces.rest();
+        }
         self.reach_readers()
     }
 
@@ -217,89 +233,68 @@ impl<M: Machine> Base<'_, M> {
         Ok(())
     }
 
-    /// Has `each` look at every row that is in a table throughout, some in one transaction.
-    fn each_row(
+    /// Has `each` deal with so many rows by their numbers, with at most `at_once` of them in one transaction.
+    fn in_transactions(
         &self,
-        table: &Table<M>,
         session: &mut dyn Session<M>,
+        rows: usize,
+        at_once: usize,
         each: &mut EachRow<'_, M>,
     ) -> Result<()> {
+        debug_assert!(at_once > 0, "it gets on");
         let partitions: Vec<u32> = (0..self.options.partitions).collect();
-        let walk = Shared::<M, Walk<M>>::new(Walk::new(&table.index));
-        let mut heap = LocalHeap::new(self.heap).ok_or(Error::NO_SLOT)?;
-        let (mut view, mut run) = (View::new(), LeafRun::default());
-        let (mut keys, mut more, mut begun) = (Vec::new(), true, M::now());
-        while more {
-            // While the view is shown the table is not taken apart, should somebody drop it.
-            view.show(self.catalog, heap.slot());
-            heap.pin();
-            more = walk.next(&heap, &table.index, &mut run);
-            keys.extend(run.iter().map(|(key, _)| key.to_vec()));
-            heap.unpin();
-            unpin_catalog_version(heap.slot());
-            heap.reclaim();
-            if keys.len() >= ROWS || !more {
-                debug_assert!(!heap.is_pinned(), "nothing is held back meanwhile");
-                for some in keys.chunks(ROWS) {
-                    rows(session, &partitions, some, each)?;
+        let (mut done, mut next, mut retries) = (0, at_once, 0);
+        while done < rows {
+            let now = done..rows.min(done + next);
+            match attempt(session, &partitions, retries, now.clone(), each) {
+                Ok(()) => (done, next, retries) = (now.end, at_once, 0),
+                Err(Error::Conflict(_)) => {
+                    // Fewer rows are less in the way of others.
+                    (next, retries) = (now.len().div_ceil(2), retries + 1);
+                    nap::<M>();
                 }
-                keys.clear();
-                let worked = M::now() - begun;
-                if worked > M::ticks_per_second() / PIECES_PER_SECOND {
-                    // Half of the time is left to others.
-                    M::park_until(M::now() + worked);
-                    begun = M::now();
-                }
+                Err(error) => return Err(error),
             }
         }
         Ok(())
     }
 }
 
-/// Visits the row of a key.
-type EachRow<'a, M> = dyn FnMut(&mut dyn Session<M>, &[u8]) -> Result<()> + 'a;
-
-/// Has `each` look at the rows of these keys, in one transaction, or in several where that is refused.
-fn rows<M: Machine>(
-    session: &mut dyn Session<M>,
-    partitions: &[u32],
-    keys: &[Vec<u8>],
-    each: &mut EachRow<'_, M>,
-) -> Result<()> {
-    debug_assert!(keys.len() <= ROWS, "a small transaction");
-    let (mut rest, mut at_once, mut retries) = (keys, keys.len(), 0);
-    while !rest.is_empty() {
-        debug_assert!(at_once > 0, "it gets on");
-        let (now, later) = rest.split_at(at_once.min(rest.len()));
-        match attempt(session, partitions, retries, now, each) {
-            Ok(()) => (rest, retries) = (later, 0),
-            Err(Error::Conflict(_)) => {
-                // Fewer rows are less in the way of others.
-                (at_once, retries) = (at_once.div_ceil(2), retries + 1);
-                nap::<M>();
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
+/// Deals with the row of a number.
+type EachRow<'a, M> = dyn FnMut(&mut dyn Session<M>, usize) -> Result<()> + 'a;
 
 fn attempt<M: Machine>(
     session: &mut dyn Session<M>,
     partitions: &[u32],
     retries: u32,
-    keys: &[Vec<u8>],
+    rows: core::ops::Range<usize>,
     each: &mut EachRow<'_, M>,
 ) -> Result<()> {
     // As a load: transactions that begin later see what it has written, whatever their timestamps.
     let intent = Intent { partitions, retries, loads: true, ..Intent::default() };
     let mut tx = Running::begin(session, &intent)?;
-    for key in keys {
-        if let Err(error) = each(tx.session(), key) {
+    for at in rows {
+        if let Err(error) = each(tx.session(), at) {
             return Err(tx.fail(error));
         }
     }
     tx.commit().map(|_| ())
+}
+
+/// A row's new part, and those that it has in the groups of its table, which stay as they are.
+fn with_groups<M: Machine>(
+    session: &mut dyn Session<M>,
+    (table, groups): (TableId, usize),
+    key: &[u8],
+    row: Vec<u8>,
+) -> Result<Vec<Vec<u8>>> {
+    let mut parts = vec![row];
+    for group in (0..groups).map(|at| table.group(at)) {
+        if let Some(part) = session.get(group, key)? {
+            parts.push(session.bytes(part)?.to_vec());
+        }
+    }
+    Ok(parts)
 }
 
 /// Adds the entry of a row to an index, if there is none.

@@ -4,5 +4,6 @@ pub mod build;
 pub mod catalog;
 pub mod draft;
 pub mod dropped;
+pub mod pieces;
 pub mod seal;
 pub mod table;

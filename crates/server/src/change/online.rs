@@ -55,7 +55,18 @@ fn one(
             let before = before.ok_or_else(|| SqlError::internal("a table that is gone"))?;
             let rewrite = Rewrite::new(before, spec.clone(), details.clone());
             let name = before.name.clone();
-            tables.rewrite_raw(&name, spec, |key, row| rewrite.row(key, row))?;
+            let mut refused = None;
+            let rewritten = tables.rewrite_raw(&name, spec, |key, row| {
+                rewrite.row(key, row).map_err(|error| refused.insert(error).message.clone())
+            });
+            rewritten.map_err(|error| match error {
+                Error::Migration(failed) => match (refused, &failed.taken) {
+                    (Some(error), _) => error,
+                    (None, Some(key)) => rewrite.duplicated(key),
+                    (None, None) => Error::Migration(failed).into(),
+                },
+                error => error.into(),
+            })?;
             said.push(Order::Say(name, Some(details.to_text())));
         }
         SchemaChange::DropSequence { name } => {

@@ -22,6 +22,17 @@ impl Fields {
         self.ends.len()
     }
 
+    /// The field of this number from 0; `None` for a null, or where there is none.
+    pub fn get(&self, at: usize) -> Option<&[u8]> {
+        let (start, end) = self.ends.get(at).copied().flatten()?;
+        self.bytes.get(start..end)
+    }
+
+    /// Bytes of all fields together.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// The fields.
     pub fn iter(&self) -> impl Iterator<Item = Option<&[u8]>> {
         self.ends.iter().map(|ends| ends.map(|(start, end)| &self.bytes[start..end]))

@@ -3,7 +3,10 @@
 use super::{Fields, Next, bad};
 use chiliad_sql::SqlError;
 
-/// The first line of `rest`.
+/// Bytes of the longest sequence that begins with a backslash.
+const SEQUENCE_BYTES_MAX: usize = 4;
+
+/// The first line of `rest`, up to the end of a line that no backslash hides.
 pub(super) fn row(
     rest: &[u8],
     last: bool,
@@ -11,50 +14,60 @@ pub(super) fn row(
     null: &[u8],
     fields: &mut Fields,
 ) -> Result<Next, SqlError> {
-    let Some((line, length)) = line(rest, last) else { return Ok(Next::More) };
-    if line == b"\\." {
-        return Ok(Next::End(length));
-    }
-    let mut raw_start = 0;
-    let mut start = fields.bytes.len();
-    let mut at = 0;
+    let is_special = |byte: u8| byte == delimiter || matches!(byte, b'\n' | b'\r' | b'\\');
+    let (mut at, mut raw_start, mut start) = (0, 0, fields.bytes.len());
     loop {
-        match line.get(at) {
-            Some(&byte) if byte != delimiter => {
-                at += if byte == b'\\' {
-                    escape(&line[at..], fields)?
-                } else {
-                    fields.bytes.push(byte);
-                    1
-                };
+        let plain = rest[at..].iter().take_while(|byte| !is_special(**byte)).count();
+        fields.bytes.extend_from_slice(&rest[at..at + plain]);
+        at += plain;
+        match ending(&rest[at..], last) {
+            Ending::Unknown => return Ok(Next::More),
+            Ending::Here(length) => {
+                fields.end(start, &rest[raw_start..at] == null);
+                return Ok(Next::Row(at + length));
             }
-            other => {
-                fields.end(start, &line[raw_start..at] == null);
-                if other.is_none() {
-                    return Ok(Next::Row(length));
-                }
+            Ending::No if rest[at] == delimiter => {
+                fields.end(start, &rest[raw_start..at] == null);
                 at += 1;
                 (raw_start, start) = (at, fields.bytes.len());
+                continue;
             }
+            Ending::No => {}
+        }
+        let sequence = &rest[at..];
+        if at == 0 && sequence.starts_with(b"\\.") {
+            match ending(&sequence[2..], last) {
+                Ending::Here(length) => return Ok(Next::End(2 + length)),
+                Ending::Unknown => return Ok(Next::More),
+                Ending::No => {}
+            }
+        }
+        match escape(sequence, fields) {
+            // It may go on with what comes.
+            _ if sequence.len() == 1 && !last => return Ok(Next::More),
+            Err(_) if sequence.len() < SEQUENCE_BYTES_MAX && !last => return Ok(Next::More),
+            done => at += done?,
         }
     }
 }
 
-/// The first line without its end, and its bytes with it. A backslash hides the end of a line.
-fn line(rest: &[u8], last: bool) -> Option<(&[u8], usize)> {
-    let mut at = 0;
-    loop {
-        match rest.get(at) {
-            Some(b'\n') => return Some((&rest[..at], at + 1)),
-            Some(b'\r') => match rest.get(at + 1) {
-                Some(b'\n') => return Some((&rest[..at], at + 2)),
-                Some(_) => return Some((&rest[..at], at + 1)),
-                None => return last.then_some((&rest[..at], at + 1)),
-            },
-            Some(b'\\') if at + 1 < rest.len() => at += 2,
-            Some(_) => at += 1,
-            None => return last.then_some((rest, rest.len())),
-        }
+/// Whether a line ends where these bytes begin.
+enum Ending {
+    /// It does, and its end has so many bytes.
+    Here(usize),
+    No,
+    /// More bytes tell.
+    Unknown,
+}
+
+fn ending(rest: &[u8], last: bool) -> Ending {
+    match rest {
+        [b'\n', ..] => Ending::Here(1),
+        [b'\r', b'\n', ..] => Ending::Here(2),
+        [b'\r'] | [] if !last => Ending::Unknown,
+        [b'\r', ..] => Ending::Here(1),
+        [] => Ending::Here(0),
+        _ => Ending::No,
     }
 }
 

@@ -6,8 +6,9 @@ use super::extended::utf8;
 use super::run::Ran;
 use crate::copy::{Decoder, Fields};
 use crate::plans::Plan;
+use crate::turns::give_way;
 use crate::wire::{Message, Writer};
-use chiliad_sql::{Copy, CopyFormat, Datum, OutputColumn, SqlError, codec, execute};
+use chiliad_sql::{Copy, CopyFields, CopyFormat, Datum, OutputColumn, SqlError, codec, execute};
 use std::sync::Arc;
 
 /// The longest row.
@@ -90,6 +91,12 @@ impl Dialog {
         }
     }
 
+    /// Keeps the data of a message for the next one, which has come. Whether there is a COPY that they are for.
+    pub fn keep_copy_data(&mut self, bytes: &[u8]) -> bool {
+        let copy = self.copy.as_mut();
+        copy.map(|copy| copy.decoder.push(bytes)).is_some()
+    }
+
     /// Inserts the rows that are complete. `last`: no more bytes come.
     fn copy_data(&mut self, bytes: &[u8], last: bool) -> Result<(), SqlError> {
         let Some(mut copy) = self.copy.take() else { return Ok(()) };
@@ -102,6 +109,7 @@ impl Dialog {
             }
         };
         let copy = self.copy.insert(copy);
+        give_way();
         done.map_err(|error| copy.place(error))?;
         if copy.decoder.waiting() > ROW_BYTES_MAX {
             let message = format!("a row of more than {ROW_BYTES_MAX} bytes");
@@ -117,11 +125,21 @@ impl Dialog {
         let (prepared_for, tables) = (plan.shared_version(), plan.prepared.tables());
         let (mut put, mut put_bytes) = (0, 0);
         let more = self.part_on(prepared_for, tables, beside.as_mut(), |tx, environment, _| {
+            let mut loader = plan.prepared.loader();
             while let Some(fields) = decoder.next(last)? {
-                put_bytes += fields.iter().flatten().map(<[u8]>::len).sum::<usize>();
-                let values = values(fields, columns, *binary)?;
-                let mut nothing = |_: &[Datum<'_>]| Ok(());
-                execute(&plan.prepared, &values, tx.raw(), environment, &mut nothing)?;
+                put_bytes += fields.bytes();
+                check_count(fields, columns)?;
+                match &mut loader {
+                    Some(loader) => {
+                        let fields = RowFields { fields, binary: *binary };
+                        loader.insert(&fields, tx.raw(), environment)?;
+                    }
+                    None => {
+                        let values = values(fields, columns, *binary)?;
+                        let mut nothing = |_: &[Datum<'_>]| Ok(());
+                        execute(&plan.prepared, &values, tx.raw(), environment, &mut nothing)?;
+                    }
+                }
                 put += 1;
                 if put == ROWS_AT_ONCE {
                     return Ok(true);
@@ -159,19 +177,41 @@ impl Dialog {
     }
 }
 
+/// A row for what loads it.
+struct RowFields<'f> {
+    fields: &'f Fields,
+    binary: bool,
+}
+
+impl CopyFields for RowFields<'_> {
+    fn field(&self, at: usize) -> Option<&[u8]> {
+        self.fields.get(at)
+    }
+
+    fn are_binary(&self) -> bool {
+        self.binary
+    }
+}
+
+/// Refuses a row that does not have a field for each column.
+fn check_count(fields: &Fields, columns: &[OutputColumn]) -> Result<(), SqlError> {
+    match columns.get(fields.len()) {
+        Some(OutputColumn { name, .. }) => {
+            Err(SqlError::bad_copy(format!("missing data for column \"{name}\"")))
+        }
+        None if fields.len() > columns.len() => {
+            Err(SqlError::bad_copy("extra data after last expected column"))
+        }
+        None => Ok(()),
+    }
+}
+
 /// The values of a row.
 fn values<'f>(
     fields: &'f Fields,
     columns: &[OutputColumn],
     binary: bool,
 ) -> Result<Vec<Datum<'f>>, SqlError> {
-    if fields.len() < columns.len() {
-        let name = &columns[fields.len()].name;
-        return Err(SqlError::bad_copy(format!("missing data for column \"{name}\"")));
-    }
-    if fields.len() > columns.len() {
-        return Err(SqlError::bad_copy("extra data after last expected column"));
-    }
     let one = |(field, column): (Option<&'f [u8]>, &OutputColumn)| match (field, binary) {
         (None, _) => Ok(Datum::Null),
         (Some(bytes), true) => codec::from_binary(column.sql_type, bytes),

@@ -4,22 +4,24 @@ use super::beside::{Beside, PIECE_BYTES, ROW_BYTES};
 use super::dialog::Dialog;
 use chiliad::Error;
 use chiliad::raw::{Range, TableId, Transaction as _};
-use chiliad_sql::SqlError;
+use chiliad_sql::{Rewrite, SqlError};
 use core::ops::{Bound, ControlFlow};
 
-/// What a row is to become: its key and bytes, or a line that says why there is none.
-pub(super) type MakeRow<'a> = dyn Fn(&[u8], &[u8]) -> Result<(Vec<u8>, Vec<u8>), String> + 'a;
-
 impl Dialog {
-    /// Puts all rows of one table into another one, which the transaction has made.
+    /// Puts all rows of one table into another one, which the transaction has made: as they are, or as `rewrite` makes
+    /// them.
     ///
     /// # Errors
-    /// Those of the transaction and of `make`; 23505 where two rows would have one key.
+    /// Those of the transaction and of `rewrite`; 23505 where two rows would have one key.
     pub fn copy_rows(
         &mut self,
         [from, to]: [TableId; 2],
-        make: &MakeRow<'_>,
+        rewrite: Option<&Rewrite>,
     ) -> Result<(), SqlError> {
+        let make = |key: &[u8], row: &[u8]| match rewrite {
+            Some(rewrite) => rewrite.row(key, row),
+            None => Ok((key.to_vec(), row.to_vec())),
+        };
         // The new one is nobody's yet: what holds of the old one decides.
         let mut beside = self.tx.may_load(&self.server.catalog, from).then(Beside::default);
         let mut low = Bound::Unbounded;
@@ -36,7 +38,7 @@ impl Dialog {
                     let goes_on = made.is_ok() && bytes < PIECE_BYTES;
                     match made {
                         Ok(made) => piece.push(made),
-                        Err(line) => refused = Some(line),
+                        Err(error) => refused = Some(error),
                     }
                     if goes_on {
                         return ControlFlow::Continue(());
@@ -45,9 +47,10 @@ impl Dialog {
                     ControlFlow::Break(())
                 })?;
                 for (key, row) in &piece {
-                    tx.raw().insert(to, key, row).map_err(not_unique)?;
+                    let inserted = tx.raw().insert(to, key, row);
+                    inserted.map_err(|error| not_unique(error, rewrite))?;
                 }
-                refused.map_or(Ok(()), |line| Err(SqlError::new("23502", line)))
+                refused.map_or(Ok(()), Err)
             })?;
             if let Some(beside) = &mut beside {
                 beside.commit()?;
@@ -61,11 +64,9 @@ impl Dialog {
 }
 
 /// Two rows cannot have one key.
-fn not_unique(error: Error) -> SqlError {
-    match error {
-        Error::DuplicateKey(_) => {
-            SqlError::unique_violation("could not create unique index: two rows have one key")
-        }
-        error => error.into(),
+fn not_unique(error: Error, rewrite: Option<&Rewrite>) -> SqlError {
+    match (error, rewrite) {
+        (Error::DuplicateKey(duplicate), Some(rewrite)) => rewrite.duplicated(&duplicate.key),
+        (error, _) => error.into(),
     }
 }

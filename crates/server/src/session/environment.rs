@@ -6,7 +6,7 @@ use crate::change::Changes;
 use crate::claims::Claimed;
 use crate::turns::give_way;
 use chiliad::raw::TableId;
-use chiliad::{Cancel, Error};
+use chiliad::{Cancel, Error, Sequence};
 use chiliad_sql::Result;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -22,6 +22,8 @@ pub(super) struct Environment<'a> {
     pub deadline: Option<Instant>,
     /// Of a block, under a scheme without locks.
     pub claimed: Option<&'a mut Claimed>,
+    /// The sequence whose row numbers were asked for last, by its name.
+    pub row_numbers: Option<(String, Arc<Sequence>)>,
     pub user: &'a str,
     pub database: &'a str,
     pub transaction_time: i64,
@@ -49,10 +51,18 @@ impl chiliad_sql::Environment for Environment<'_> {
     }
 
     fn next_row_number(&mut self, sequence: &str) -> Result<i64> {
-        match self.changes.as_ref().and_then(|it| it.sequence(sequence)) {
-            Some(own) => next_row_number_of(own),
-            None => self.catalog.next_row_number(sequence),
+        if let Some((name, numbers)) = &self.row_numbers
+            && name == sequence
+        {
+            return next_row_number_of(numbers);
         }
+        let numbers = match self.changes.as_ref().and_then(|it| it.sequence(sequence)) {
+            Some(own) => Arc::new(own.clone()),
+            None => self.catalog.sequence(sequence)?,
+        };
+        let number = next_row_number_of(&numbers);
+        self.row_numbers = Some((sequence.into(), numbers));
+        number
     }
 
     fn setting(&self, name: &str) -> Option<String> {

@@ -44,6 +44,8 @@ use std::time::{Duration, Instant};
 
 /// Messages that a session runs before others have their turn.
 const MESSAGES_AT_ONCE: usize = 256;
+/// Bytes of messages with the data of a COPY that are run together, before others have their turn.
+const COPY_BYTES_AT_ONCE: usize = 16 << 10;
 
 /// A session, from its first byte to its last.
 pub(crate) struct Session {
@@ -223,13 +225,24 @@ impl Session {
 /// Runs the next message of a session that has logged in.
 fn run_message(dialog: &mut Dialog, input: &mut Input) -> Result<Option<Turn>, BadMessage> {
     let most = dialog.server.limits.message_bytes_max;
-    let Some(frame) = next_frame(input.unread(), most)? else { return Ok(Some(Turn::Idle)) };
+    let Some(mut frame) = next_frame(input.unread(), most)? else { return Ok(Some(Turn::Idle)) };
+    let mut length = frame.length;
+    // Rows of a COPY may come in a message each: those that are there are run together.
+    while frame.kind == b'd'
+        && length < COPY_BYTES_AT_ONCE
+        && let Ok(Some(next)) = next_frame(&input.unread()[length..], most)
+        && next.kind == b'd'
+        && dialog.keep_copy_data(frame.body)
+    {
+        length += next.length;
+        frame = next;
+    }
     let step = match Message::parse(frame.kind, frame.body) {
         Ok(message) => dialog.step(message),
         Err(bad @ BadMessage::NotUtf8) => dialog.refuse(frame.kind, bad.error()),
         Err(bad) => return Err(bad),
     };
-    input.advance(frame.length);
+    input.advance(length);
     Ok(after_step(dialog, input, step))
 }
 

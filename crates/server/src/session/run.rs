@@ -185,6 +185,7 @@ impl Dialog {
             // The clock is looked at only where there is a limit.
             deadline: limits.timeout.and_then(|it| Instant::now().checked_add(it)),
             claimed: claims.then_some(claimed),
+            row_numbers: None,
             user,
             database,
             transaction_time: tx.began,

@@ -126,10 +126,7 @@ impl Dialog {
                     let rewrite = rewrites.then(|| {
                         Rewrite::new(&from, spec.clone(), details.clone().unwrap_or_default())
                     });
-                    self.copy_rows([from.id, table.table.id], &|key, row| match &rewrite {
-                        Some(rewrite) => rewrite.row(key, row),
-                        None => Ok((key.to_vec(), row.to_vec())),
-                    })?;
+                    self.copy_rows([from.id, table.table.id], rewrite.as_ref())?;
                     self.changes().put(catalog, table, (spec, details), made);
                 }
                 Work::DropTable(name) => self.changes().drop_table(catalog, &name),

@@ -349,10 +349,11 @@ impl Binder<'_> {
         let assignments = self.assignments(&update.assignments, &table, &scope)?;
         let selection = update.selection.as_ref();
         let returning = update.returning.as_deref();
+        let checks = self.checks(&table)?;
         let columns =
             self.finish_change(&mut select, selection, returning, &mut scope, &assignments)?;
+        need(&mut select, &table, &assignments, &checks);
         let (returning, columns) = parts(columns);
-        let checks = self.checks(&table)?;
         let assignments = Some(assignments);
         Ok((Change { select, table, assignments, checks, returning }, columns))
     }
@@ -443,16 +444,25 @@ impl Binder<'_> {
         select.output.extend(output.iter().flat_map(|it| it.exprs.iter().cloned()));
         self.plan_access(select, conditions, 0, false);
         select.output.clear();
-        for source in &mut select.sources {
-            if source.start == 0
-                && let SourceKind::Table(access) = &mut source.kind
-            {
-                access.needed.fill(true);
-                source.kept = None;
-            }
+        let target = select.sources.iter_mut().find(|source| source.start == 0);
+        if let Some(source) = target {
+            source.kept = None;
         }
         Ok(output)
     }
+}
+
+/// Marks the columns of an UPDATE's table that are looked at beside those of its expressions: by the table's conditions, and
+/// all of them where a row may move to another key.
+fn need(select: &mut Select, table: &Table, assignments: &[(usize, Expr)], checks: &Checks) {
+    let moves = assignments.iter().any(|(place, _)| table.key.contains(place));
+    let target = select.sources.iter_mut().find(|source| source.start == 0);
+    let Some(SourceKind::Table(access)) = target.map(|source| &mut source.kind) else { return };
+    if moves {
+        access.needed.fill(true);
+    }
+    let mut mark = |slot: usize| access.needed.get_mut(slot).into_iter().for_each(|it| *it = true);
+    checks.iter().for_each(|(_, condition)| condition.slots(&mut mark));
 }
 
 fn parts(output: Option<Output>) -> (Option<Vec<Expr>>, Vec<OutputColumn>) {

@@ -9,5 +9,6 @@ pub(crate) mod times;
 
 pub use binary::{from_binary, to_binary};
 pub(crate) use json::canonical;
+pub(crate) use numbers::short_integer;
 pub(crate) use text::shown;
 pub use text::{from_text, to_text};

@@ -15,6 +15,34 @@ pub(crate) fn bounds(of: Type) -> (i64, i64) {
 }
 
 pub(super) fn integer(of: Type, text: &str) -> Result<i64> {
+    short_integer(of, text.as_bytes()).map_or_else(|| any_integer(of, text), Ok)
+}
+
+/// The number of this type that digits with a sign or none stand for, as most numbers are written; `None` for other texts.
+pub(crate) fn short_integer(of: Type, text: &[u8]) -> Option<i64> {
+    /// As many digits as any number of the type may have.
+    const DIGITS_MAX: usize = 18;
+    let (digits, negative) = match text {
+        [b'-', digits @ ..] => (digits, true),
+        digits => (digits, false),
+    };
+    if digits.is_empty() || digits.len() > DIGITS_MAX {
+        return None;
+    }
+    let mut value = 0_i64;
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + i64::from(digit);
+    }
+    let (low, high) = bounds(of);
+    Some(if negative { -value } else { value }).filter(|value| (low..=high).contains(value))
+}
+
+/// The value of a text with blanks around it, or why it has none.
+fn any_integer(of: Type, text: &str) -> Result<i64> {
     let digits = text.trim_matches(|it: char| it.is_ascii_whitespace());
     let bare = digits.strip_prefix(['-', '+']).unwrap_or(digits);
     if bare.is_empty() || !bare.bytes().all(|it| it.is_ascii_digit()) {

@@ -94,7 +94,13 @@ pub(crate) fn cast<'a>(datum: Datum<'a>, how: Cast) -> Result<Datum<'a>> {
         return Ok(Datum::Null);
     }
     let converted = convert(datum, how)?;
-    fit(converted, how)
+    fit(converted, how, true)
+}
+
+/// A value of `how.to` as a column of this modifier stores it: as after [`cast`], but without the blanks that fill a
+/// `char`.
+pub(crate) fn stored_as<'a>(datum: Datum<'a>, how: Cast) -> Result<Datum<'a>> {
+    fit(datum, how, false)
 }
 
 fn convert(datum: Datum<'_>, Cast { from, to, .. }: Cast) -> Result<Datum<'_>> {
@@ -192,7 +198,11 @@ fn trimmed(text: Cow<'_, str>) -> Cow<'_, str> {
 }
 
 /// The value as the length or the precision of its type allows it.
-fn fit(datum: Datum<'_>, Cast { to, modifier, explicit, .. }: Cast) -> Result<Datum<'_>> {
+fn fit(
+    datum: Datum<'_>,
+    Cast { to, modifier, explicit, .. }: Cast,
+    pads: bool,
+) -> Result<Datum<'_>> {
     match (datum, to) {
         (Datum::Text(text), Type::Name) if text.len() > 63 => {
             let end = text.floor_char_boundary(63);
@@ -204,7 +214,8 @@ fn fit(datum: Datum<'_>, Cast { to, modifier, explicit, .. }: Cast) -> Result<Da
             let most = usize::try_from(modifier - 4).unwrap_or(0);
             let length = if text.is_ascii() { text.len() } else { text.chars().count() };
             if length <= most {
-                return Ok(Datum::Text(if to == Type::Bpchar { padded(text, most) } else { text }));
+                let padded = pads && to == Type::Bpchar;
+                return Ok(Datum::Text(if padded { self::padded(text, most) } else { text }));
             }
             let end = text.char_indices().nth(most).map_or(text.len(), |(at, _)| at);
             if !explicit && !text[end..].bytes().all(|it| it == b' ') {

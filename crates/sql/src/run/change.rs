@@ -82,12 +82,20 @@ pub(super) fn check(
     row: &[Datum<'_>],
     cx: &Context<'_>,
 ) -> Result<()> {
+    match fails(checks, row, cx)? {
+        Some(name) => Err(table.violates(name, row)),
+        None => Ok(()),
+    }
+}
+
+/// The first condition that is false for a row.
+fn fails<'c>(checks: &'c Checks, row: &[Datum<'_>], cx: &Context<'_>) -> Result<Option<&'c str>> {
     for (name, condition) in checks {
         if matches!(eval(condition, row, cx)?, Datum::Bool(false)) {
-            return Err(table.violates(name, row));
+            return Ok(Some(name));
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// Gives a row its new values, in `row` as well; they are made of those that `row` begins with.
@@ -108,10 +116,23 @@ pub(super) fn update(
         row[place] = value;
     }
     let columns = row.get(..table.columns.len()).unwrap_or_default();
-    table.check_nulls(columns)?;
-    check(table, checks, columns, cx)?;
+    let is_missing = |place: usize| columns[place].is_null() && !table.columns[place].is_nullable;
+    let mut refused = assignments.iter().any(|(place, _)| is_missing(*place));
+    if !refused {
+        refused = fails(checks, columns, cx)?.is_some();
+    }
+    if refused {
+        return Err(refusal(changed, handle, columns, cx)?);
+    }
     let mut bytes = Vec::new();
-    table.encode(columns, &mut bytes)?;
+    if assignments.iter().any(|(place, _)| table.key.contains(place)) {
+        table.encode(columns, &mut bytes)?;
+    } else {
+        let tx = cx.transaction.borrow();
+        let body = table.body(tx.bytes(handle)?)?;
+        let is_changed = |at| assignments.iter().any(|(place, _)| *place == at);
+        table.encode_changed(&body, columns, is_changed, &mut bytes)?;
+    }
     if !moves {
         return Ok(transaction(cx)?.update(handle, &bytes)?);
     }
@@ -121,4 +142,27 @@ pub(super) fn update(
         tx.remove_row(handle)?;
     }
     Ok(tx.insert(table.id, &key, &bytes)?)
+}
+
+/// The error for new values of a row that its table does not take. They are told with those that the statement has not
+/// looked at.
+#[cold]
+fn refusal(
+    changed: &Changed<'_>,
+    handle: Row,
+    columns: &[Datum<'_>],
+    cx: &Context<'_>,
+) -> Result<SqlError> {
+    let Changed { table, assignments, checks } = *changed;
+    let tx = cx.transaction.borrow();
+    let (key, body) = (tx.row_key(handle)?, table.body(tx.bytes(handle)?)?);
+    let mut row = Vec::with_capacity(columns.len());
+    table.decode(key, &body, &[], &mut row)?;
+    let mut row = owned(&row);
+    drop(tx);
+    for (place, _) in assignments {
+        row[*place] = columns[*place].borrowed().into_owned();
+    }
+    let refused = table.check_nulls(&row).and_then(|()| check(table, checks, &row, cx));
+    Ok(refused.err().unwrap_or_else(|| SqlError::internal("a row that is refused for nothing")))
 }

@@ -4,7 +4,6 @@ use super::change::{Changed, check, returned, update};
 use super::table::{after, key_of, transaction};
 use super::{Flow, run_query};
 use crate::catalog::Table;
-use crate::codec::shown;
 use crate::datum::{Datum, OwnedDatum, owned};
 use crate::error::{Result, SqlError};
 use crate::execute::RowSink;
@@ -158,18 +157,10 @@ impl Inserting<'_, '_> {
 }
 
 /// The primary key of the row is taken.
-fn duplicate(table: &Table, row: &[Datum<'_>]) -> SqlError {
-    let columns = table.key.iter().map(|&at| &table.columns[at]);
-    let names: Vec<&str> = columns.map(|it| it.name.as_str()).collect();
-    let values = table.key.iter().map(|&at| shown(table.columns[at].sql_type, &row[at]));
-    let values: Vec<String> = values.collect();
+pub(crate) fn duplicate(table: &Table, row: &[Datum<'_>]) -> SqlError {
     SqlError::unique_violation(format!(
         "duplicate key value violates unique constraint \"{}_pkey\"",
         table.name
     ))
-    .with_detail(format!(
-        "Key ({})=({}) already exists.",
-        names.join(", "),
-        values.join(", ")
-    ))
+    .with_detail(format!("Key {} already exists.", table.key_of_row_shown(row)))
 }

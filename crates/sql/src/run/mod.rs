@@ -8,7 +8,7 @@ mod keys;
 mod table;
 
 pub(crate) use change::change;
-pub(crate) use insert::{insert, row_sequence};
+pub(crate) use insert::{duplicate, insert, row_sequence};
 
 use crate::datum::{Datum, OwnedDatum, owned};
 use crate::error::{Result, SqlError};

@@ -1,10 +1,11 @@
 //! A database in memory that tests talk to in SQL.
+#![allow(dead_code, reason = "each test file uses a part of it")]
 
 use chiliad_api::{IndexParts, OpenedNatively};
 use chiliad_engine::{Intent, Options, Running, TableId, any};
 use chiliad_sql::{
-    CatalogView, Datum, Environment, Kind, OwnedDatum, Result, SchemaChange, TableInput, codec,
-    execute, parse, prepare, schema_changes,
+    CatalogView, CopyFields, Datum, Environment, Kind, OutputColumn, OwnedDatum, Prepared, Result,
+    SchemaChange, SqlError, TableInput, codec, execute, parse, prepare, schema_changes,
 };
 
 /// A database of one client. Its tables are made when the first statement that is no declaration comes, and none after it
@@ -26,6 +27,38 @@ pub struct Given {
     pub lines: Vec<String>,
     /// That of the last statement without rows.
     pub tag: String,
+}
+
+/// A row of COPY.
+pub struct RowOfFields {
+    pub fields: Vec<Option<Vec<u8>>>,
+    pub binary: bool,
+}
+
+impl CopyFields for RowOfFields {
+    fn field(&self, at: usize) -> Option<&[u8]> {
+        self.fields.get(at)?.as_deref()
+    }
+
+    fn are_binary(&self) -> bool {
+        self.binary
+    }
+}
+
+impl RowOfFields {
+    fn values(&self, prepared: &Prepared) -> Result<Vec<Datum<'_>>> {
+        let one = |(field, column): (&'_ Option<Vec<u8>>, &OutputColumn)| match field {
+            None => Ok(Datum::Null),
+            Some(bytes) if self.binary => codec::from_binary(column.sql_type, bytes),
+            Some(bytes) => {
+                let text = std::str::from_utf8(bytes);
+                let wrong = "invalid byte sequence for encoding \"UTF8\"";
+                let text = text.map_err(|_| SqlError::new("22021", wrong))?;
+                codec::from_text(column.sql_type, text).map(Datum::into_owned)
+            }
+        };
+        self.fields.iter().zip(prepared.columns()).map(one).collect()
+    }
 }
 
 #[derive(Default)]
@@ -86,6 +119,26 @@ impl Database {
             }
         }
         Ok(given)
+    }
+
+    /// Runs a COPY from the client of one row, in a transaction of its own: by the loader, which it must have, or as an
+    /// INSERT.
+    pub fn copy(&mut self, sql: &str, fields: &RowOfFields, loads: bool) -> Result<()> {
+        self.make_tables();
+        let [statement] = &parse(sql)?[..] else { panic!("one statement") };
+        let prepared = prepare(statement, &self.view(), &[])?;
+        let mut session = self.opened.store.session().expect("a slot");
+        let mut tx = Running::begin(&mut *session, &Intent::update()).expect("begins");
+        if loads {
+            let mut loader = prepared.loader().expect("it needs no expressions");
+            loader.insert(fields, &mut tx, &mut self.environment)?;
+        } else {
+            let values = fields.values(&prepared)?;
+            let mut nothing = |_: &[Datum<'_>]| Ok(());
+            execute(&prepared, &values, &mut tx, &mut self.environment, &mut nothing)?;
+        }
+        tx.commit().expect("commits");
+        Ok(())
     }
 
     /// The lines of a statement's plan.
