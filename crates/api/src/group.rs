@@ -11,36 +11,10 @@
 
 use crate::error::{Error, Result};
 use crate::layout::TableLayout;
-use crate::table::{TableId, TableSpec};
+use crate::table::{GroupSpec, TableId, TableSpec};
 
 /// The most groups of a table.
 pub const GROUPS_MAX: usize = 8;
-
-/// The declaration of a group of columns.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct GroupSpec {
-    /// Its name, unique in the table. The group of the table `stock` named `counts` is found as the table `stock.counts`.
-    pub name: String,
-    /// Snapshot transactions never read it: see [`TableSpec::present_only`]. In a table that is closed to them all groups are.
-    pub present_only: bool,
-    /// The meaning of its bytes.
-    pub layout: TableLayout,
-}
-
-impl GroupSpec {
-    /// A group of bytes that snapshots read.
-    #[must_use]
-    pub fn new(name: &str) -> Self {
-        Self { name: name.into(), present_only: false, layout: TableLayout::Bytes }
-    }
-
-    /// This group, closed to snapshots.
-    #[must_use]
-    pub fn present_only(mut self) -> Self {
-        self.present_only = true;
-        self
-    }
-}
 
 impl TableId {
     /// The group at position `group` of the declaration, from 0, of the table of this number: a table with groups has as

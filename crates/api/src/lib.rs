@@ -55,7 +55,7 @@ pub use chiliad_row::{
 pub use chiliad_storage::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 pub use duplicate::DuplicateKey;
 pub use error::{Error, Nested, PassedPosition, Reason, Result};
-pub use group::{GROUPS_MAX, GroupSpec};
+pub use group::GROUPS_MAX;
 pub use host::{Alone, Crew, Host, Phase, Work};
 pub use info::{Info, Isolation};
 pub use layout::{Column, Layout, TableLayout, TableSchema};
@@ -75,8 +75,8 @@ pub use store::{
     RewrittenRow, Store,
 };
 pub use table::{
-    ColumnPart, IndexKind, IndexParts, KeyPart, PartType, Placement, SecondarySpec, Source,
-    TableId, TableSpec, Writes,
+    ColumnPart, GroupSpec, IndexKind, IndexParts, KeyPart, PartType, Placement, SecondarySpec,
+    Source, TableId, TableSpec, Writes,
 };
 pub use table_change::TableChange;
 pub use table_memory::{Footprint, TableMemory};

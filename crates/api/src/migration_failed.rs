@@ -1,7 +1,6 @@
 //! A row at which a migration has failed.
 
 use crate::duplicate::DuplicateKey;
-use crate::error::Error;
 use crate::layout::Column;
 use core::fmt;
 
@@ -22,17 +21,6 @@ impl MigrationFailed {
     #[must_use]
     pub fn new(table: &str, key: &[u8], reason: String) -> Self {
         Self { row: DuplicateKey::new(table, key), reason, taken: None }
-    }
-
-    /// The row of this key could not be written anew: putting the new one into its table has failed so.
-    #[must_use]
-    pub fn of(table: &str, key: &[u8], error: Error) -> Self {
-        let reason = error.to_string();
-        let taken = match error {
-            Error::DuplicateKey(duplicate) => Some(duplicate.key),
-            _ => None,
-        };
-        Self { taken, ..Self::new(table, key, reason) }
     }
 
     /// The same, with a key to be shown as these columns.

@@ -1,6 +1,5 @@
 //! The declaration of a table, as data, so that a recovered database needs no callback.
 
-use crate::group::GroupSpec;
 use crate::layout::{Layout, TableLayout};
 
 /// A table, by number. Numbers are never used again after a drop.
@@ -131,6 +130,32 @@ pub struct Placement {
 impl Placement {
     /// The greatest [`Placement::apart`].
     pub const APART_MAX: u16 = (1 << 15) - 1;
+}
+
+/// The declaration of a group of columns.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GroupSpec {
+    /// Its name, unique in the table. The group of the table `stock` named `counts` is found as the table `stock.counts`.
+    pub name: String,
+    /// Snapshot transactions never read it: see [`TableSpec::present_only`]. In a table that is closed to them all groups are.
+    pub present_only: bool,
+    /// The meaning of its bytes.
+    pub layout: TableLayout,
+}
+
+impl GroupSpec {
+    /// A group of bytes that snapshots read.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self { name: name.into(), present_only: false, layout: TableLayout::Bytes }
+    }
+
+    /// This group, closed to snapshots.
+    #[must_use]
+    pub fn present_only(mut self) -> Self {
+        self.present_only = true;
+        self
+    }
 }
 
 /// A table's declaration, with what it says of columns.

@@ -352,6 +352,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     /// Asks for the records of parts of rows that were found.
     fn expect_parts(&self, view: &View<M>, requests: &[Get<'_>]) {
+        debug_assert!(self.heap.is_pinned(), "what was found stays");
         let Group { lookups, row_bytes } = &self.group;
         for (at, request) in requests.iter().enumerate() {
             let Ok(table) = view.get(request.table) else { continue };

@@ -17,10 +17,9 @@ use crate::read_ops::{Looked, check_key};
 use crate::record_word;
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
-use crate::write_ops::check_value;
 use chiliad_api::{Error, Get, Reason, Result, Row, TableId};
-use chiliad_machine::{Fault, Machine, Rig, Spin};
-use chiliad_storage::{Kind as SlotKind, LocalHeap, OutOfMemory, RecordRef};
+use chiliad_machine::{Fault, Machine, Ordering, Rig, Spin, Word};
+use chiliad_storage::RecordRef;
 
 /// A part is read without its scheme.
 static PART_NOT_CHECKED: Fault = Fault {
@@ -47,44 +46,14 @@ static MATES_LEFT_BEHIND: Fault = Fault {
 /// The planted bugs of rows in several parts.
 pub(crate) static FAULTS: &[&Fault] = &[&PART_NOT_CHECKED, &MATES_LEFT_BEHIND];
 
-/// The records of a row whose parts have so many bytes, in their order; the first one is returned.
-///
-/// # Errors
-/// When the memory limit is reached; none is left allocated.
-pub fn alloc<M: Machine>(
-    heap: &mut LocalHeap<M>,
-    bytes: impl DoubleEndedIterator<Item = usize>,
-) -> core::result::Result<RecordRef<M>, OutOfMemory> {
-    let mut first = None;
-    for bytes in bytes.rev() {
-        match heap.alloc_record_with(first, bytes) {
-            Ok(record) => first = Some(record),
-            Err(error) => {
-                // SAFETY: they were allocated here, and nobody has seen them.
-                first.into_iter().for_each(|first| unsafe { free(heap, first) });
-                return Err(error);
-            }
-        }
-    }
-    first.ok_or(OutOfMemory)
-}
-
-/// Frees the records of a row.
-///
-/// # Safety
-/// As for [`LocalHeap::free_record`], of each of them.
-pub unsafe fn free<M: Machine>(heap: &mut LocalHeap<M>, first: RecordRef<M>) {
-    let mut next = Some(first);
-    while let Some(record) = next {
-        next = record.mate();
-        // SAFETY: the caller's promise.
-        unsafe { heap.free_record(SlotKind::Record, record) };
-    }
-}
-
 /// Marks the other parts of a row as dead whose first record has just left its index, and has `retire` free each.
 /// Nobody comes to them any more: those who did before are pinned, or find them dead.
 pub fn retire_mates<M: Machine>(first: RecordRef<M>, mut retire: impl FnMut(RecordRef<M>)) {
+    // Relaxed: it was marked by the caller.
+    debug_assert!(
+        first.word().load(Ordering::Relaxed) & record_word::DEAD != 0,
+        "it has left its index"
+    );
     let mut next = first.mate();
     while let Some(record) = next {
         next = record.mate();
@@ -136,6 +105,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             self.table = id;
         }
         let record = table.of_row(first);
+        debug_assert!(record != first, "another part than the first");
         let declares = S::NEEDS.declares_writes && for_update && self.writes.find(record).is_none();
         if declares && !self.declare_write(record)? {
             return Ok(Looked::Redo);
@@ -168,7 +138,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         debug_assert!(matches!(self.attempt.state, State::Active), "a transaction is in hand");
         let table = view.writable(id, self.attempt.loads)?;
         check_key(key)?;
-        parts.iter().try_for_each(|value| check_value(value))?;
+        parts.iter().try_for_each(|value| Self::check_value(value))?;
         self.check_parts(table, parts.len())?;
         if table.secondary().is_empty() {
             return self.insert_one(id, table, key, parts);
@@ -178,6 +148,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     /// Makes the other parts of a fresh row absent, as its first one is.
     pub(crate) fn begin_mates(&self, first: RecordRef<M>, table: &Table<M>, key: &[u8]) {
+        debug_assert!(first.mate().is_some(), "a row in several parts");
         for mate in first.row().skip(1) {
             S::begin_part(mate);
             self.verification.placed(mate, table, key);
@@ -229,6 +200,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     /// Removes the other parts of a row, of which this is the first, unless it is removed already.
     pub(crate) fn remove_mates(&mut self, view: &View<M>, row: Row) -> Result<()> {
+        debug_assert!(!self.heap.is_pinned(), "no operation is in progress");
         let access = self.handles.access(row)?;
         let own = self.writes.find(access.record).map(|at| &self.writes.entries[at as usize]);
         if own.is_some_and(|own| own.kind == Kind::Remove) || M::fault(&MATES_LEFT_BEHIND) {

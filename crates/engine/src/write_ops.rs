@@ -6,7 +6,6 @@ use crate::arena::Piece;
 use crate::contract::{Abort, Context, LockTable, Scheme};
 use crate::core::{Core, State, context};
 use crate::read_ops::check_key;
-use crate::rows;
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
 use chiliad_api::{Error, Get, Part, Result, Row, TableId};
@@ -14,11 +13,19 @@ use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::{Found, Inserted, Kind as SlotKind, LocalHeap, RecordRef, VALUE_BYTES_MAX};
 
 impl<M: Machine, S: Scheme<M>> Core<M, S> {
+    /// Refuses values that no record holds.
+    pub(crate) fn check_value(value: &[u8]) -> Result<()> {
+        if value.len() > VALUE_BYTES_MAX {
+            return Err(Error::ValueSize { bytes: value.len(), accepted: (0, VALUE_BYTES_MAX) });
+        }
+        Ok(())
+    }
+
     pub fn insert(&mut self, view: &View<M>, id: TableId, key: &[u8], value: &[u8]) -> Result<()> {
         debug_assert!(matches!(self.attempt.state, State::Active), "a transaction is in hand");
         let table = view.writable(id, self.attempt.loads)?;
         check_key(key)?;
-        check_value(value)?;
+        Self::check_value(value)?;
         if table.parts_of_row() > 1 {
             self.check_parts(table, 1)?;
         }
@@ -82,6 +89,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         parts: &[&[u8]],
     ) -> Result<()> {
         debug_assert!(self.heap.is_pinned(), "what is found stays");
+        debug_assert!(parts.len() == table.parts(), "all parts of a row");
         let value = parts[0];
         loop {
             self.table = id;
@@ -131,6 +139,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         key: &[u8],
         record: RecordRef<M>,
     ) -> Result<RecordRef<M>> {
+        debug_assert!(self.heap.is_pinned(), "what is found stays");
         match table.index.get(&self.heap, key) {
             Found::Record(found) if found == record => Ok(record),
             _ => Err(self.has_left(record)),
@@ -164,7 +173,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let mut bytes = parts.iter().map(|value| verification.stored_bytes(value.len()));
         let allocated = match parts {
             [value] => heap.alloc_record(SlotKind::Record, verification.stored_bytes(value.len())),
-            _ => rows::alloc(heap, bytes.by_ref()),
+            _ => heap.alloc_row(bytes.by_ref()),
         };
         let Ok(record) = allocated else {
             return Err(self.mark_aborted(Abort::out_of_memory()));
@@ -187,7 +196,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             self.scheme.cancel_insert(&mut context!(self), record);
             record.row().skip(1).for_each(S::cancel_part);
             // SAFETY: it was allocated above and the index has not taken it, so no other thread has seen it.
-            unsafe { rows::free(&mut self.heap, record) };
+            unsafe { self.heap.free_row(record) };
         } else {
             self.verification.placed(record, table, key);
         }
@@ -279,7 +288,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     pub fn update(&mut self, view: &View<M>, row: Row, value: &[u8]) -> Result<()> {
         debug_assert!(matches!(self.attempt.state, State::Active), "a transaction is in hand");
-        check_value(value)?;
+        Self::check_value(value)?;
         let access = self.handles.access(row)?;
         let table = view.writable(access.table, self.attempt.loads)?;
         let indexed = !table.secondary().is_empty();
@@ -355,7 +364,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         debug_assert!(matches!(self.attempt.state, State::Active), "a transaction is in hand");
         let table = view.writable(id, self.attempt.loads)?;
         check_key(key)?;
-        check_value(value)?;
+        Self::check_value(value)?;
         if !table.secondary().is_empty() || table.parts_of_row() > 1 {
             return match self.get(table, Get::read(id, key))? {
                 Some(row) => self.update(view, row, value),
@@ -441,11 +450,4 @@ enum Claim {
     Absent,
     Own(u32),
     Redo,
-}
-
-pub(crate) fn check_value(value: &[u8]) -> Result<()> {
-    if value.len() > VALUE_BYTES_MAX {
-        return Err(Error::ValueSize { bytes: value.len(), accepted: (0, VALUE_BYTES_MAX) });
-    }
-    Ok(())
 }

@@ -1,4 +1,7 @@
-//! The sizes that slots have, and what of a record's slot is not its value.
+//! The sizes that slots have, what of a record's slot is not its value, and the numbers by which a record names both.
+//!
+//! A record's note has a *form*: the number of its size class or, where it leads to a mate (`mates.rs`), that number counted from the end
+//! of the classes.
 
 /// The bytes of a record before its payload.
 pub(crate) const HEAD_BYTES: usize = 16;
@@ -55,4 +58,36 @@ pub(crate) fn class_for(bytes: usize) -> Option<u8> {
     debug_assert!(CLASS_BYTES.get(class).is_none_or(|&it| it as usize >= bytes), "it has room");
     debug_assert!(class == 0 || (CLASS_BYTES[class - 1] as usize) < bytes, "and no lesser one has");
     (class < CLASSES).then_some(class as u8)
+}
+
+/// The bytes of the pointer to a mate, at the end of a slot.
+pub(crate) const LINK_BYTES: usize = 8;
+
+/// The classes that records with a mate may have: those of slots of up to 2 KiB.
+const MATED_CLASSES: usize = 44;
+
+/// The first number that is no form.
+pub(crate) const FORMS_END: usize = CLASSES + MATED_CLASSES;
+
+/// The longest value, with the scheme's words, that a record with a mate has in place.
+const PLAIN_BYTES_MAX: usize = class_bytes(MATED_CLASSES as u8 - 1) - HEAD_BYTES - LINK_BYTES;
+
+/// The size class of a form.
+#[inline]
+pub(crate) const fn class_of(form: u8) -> u8 {
+    if has_mate(form) { form - CLASSES as u8 } else { form }
+}
+
+/// Whether a record of this form has a place for the pointer to a mate.
+#[inline]
+pub(crate) const fn has_mate(form: u8) -> bool {
+    form as usize >= CLASSES
+}
+
+/// The form of a record with a place for a mate, and for so many bytes or, where those are too many, for some.
+pub(crate) fn form_for(bytes: usize) -> u8 {
+    let slot = HEAD_BYTES + bytes.min(PLAIN_BYTES_MAX) + LINK_BYTES;
+    let class = class_for(slot).map_or(MATED_CLASSES - 1, usize::from);
+    debug_assert!(class < MATED_CLASSES, "the longest has the last class");
+    (CLASSES + class) as u8
 }

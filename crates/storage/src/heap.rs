@@ -24,7 +24,6 @@ use crate::budget::{Budget, OutOfMemory};
 use crate::chunks::Chunks;
 use crate::classes::{CLASSES, HEAD_BYTES, SCHEME_WORDS_MAX, class_bytes, class_for};
 use crate::guard::GUARD_BYTES;
-use crate::mates;
 use crate::pool::{Pool, batch_slots};
 use crate::record::{Record, RecordRef};
 use crate::slots::{Slot, Slots};
@@ -387,7 +386,7 @@ impl<M: Machine> Drop for Heap<M> {
 pub struct LocalHeap<M: Machine> {
     shared: Arc<Shared<M, Heap<M>>>,
     slot: u32,
-    scheme_words: usize,
+    pub(crate) scheme_words: usize,
     words: NonNull<Slot<M>>,
     /// A copy of the slot's pin for its owner: nobody else writes it.
     pinned: Cell<u64>,
@@ -532,7 +531,11 @@ impl<M: Machine> LocalHeap<M> {
         place
     }
 
-    fn alloc_class(&mut self, kind: Kind, class: u8) -> Result<NonNull<u8>, OutOfMemory> {
+    pub(crate) fn alloc_class(
+        &mut self,
+        kind: Kind,
+        class: u8,
+    ) -> Result<NonNull<u8>, OutOfMemory> {
         M::work(Cost::Allocate, 1);
         let at = pool_index(kind, class);
         if self.free[at].slots.is_empty() {
@@ -620,26 +623,6 @@ impl<M: Machine> LocalHeap<M> {
         // SAFETY: a slot of sufficient size, constructed as words; the head is two of them.
         let record = unsafe { RecordRef::from_raw(place) };
         record.begin_life(class, self.scheme_words);
-        Ok(record)
-    }
-
-    /// As [`LocalHeap::alloc_record`], a record that leads to `mate`, or to nothing where that is `None`: all records of a
-    /// row in several parts are such. One of more than 2 KiB has room for a part of its value, which overflows then.
-    ///
-    /// # Errors
-    /// When the memory limit is reached.
-    pub fn alloc_record_with(
-        &mut self,
-        mate: Option<RecordRef<M>>,
-        bytes: usize,
-    ) -> Result<RecordRef<M>, OutOfMemory> {
-        let form = mates::form_for(bytes + 8 * self.scheme_words);
-        let place = self.alloc_class(Kind::Record, mates::class_of(form))?.cast::<Record<M>>();
-        // SAFETY: a slot of sufficient size, constructed as words; the head is two of them.
-        let record = unsafe { RecordRef::from_raw(place) };
-        record.begin_life(form, self.scheme_words);
-        // SAFETY: it was allocated above, whole, in a form with a mate.
-        unsafe { record.begin_with_mate(mate) };
         Ok(record)
     }
 

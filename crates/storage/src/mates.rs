@@ -12,42 +12,12 @@
 //! Records with a mate are never sparse (`sparse.rs`), and have at most [`PLAIN_BYTES_MAX`] bytes in place: values beyond that
 //! overflow.
 
-use crate::classes::{CLASSES, HEAD_BYTES, class_bytes, class_for};
+use crate::budget::OutOfMemory;
+use crate::classes;
+use crate::heap::{Kind, LocalHeap};
 use crate::record::{Record, RecordRef};
 use chiliad_machine::{Link, Machine, Ordering, Tagged};
 use core::ptr::NonNull;
-
-/// The bytes of the pointer.
-pub(crate) const LINK_BYTES: usize = 8;
-
-/// The classes that records with a mate may have: those of slots of up to 2 KiB.
-const MATED_CLASSES: usize = 44;
-
-/// The first number that is no form.
-pub(crate) const FORMS_END: usize = CLASSES + MATED_CLASSES;
-
-/// The longest value, with the scheme's words, that a record with a mate has in place.
-const PLAIN_BYTES_MAX: usize = class_bytes(MATED_CLASSES as u8 - 1) - HEAD_BYTES - LINK_BYTES;
-
-/// The size class of a form.
-#[inline]
-pub(crate) const fn class_of(form: u8) -> u8 {
-    if has_mate(form) { form - CLASSES as u8 } else { form }
-}
-
-/// Whether a record of this form has a place for the pointer to a mate.
-#[inline]
-pub(crate) const fn has_mate(form: u8) -> bool {
-    form as usize >= CLASSES
-}
-
-/// The form of a record with a place for a mate, and for so many bytes or, where those are too many, for some.
-pub(crate) fn form_for(bytes: usize) -> u8 {
-    let slot = HEAD_BYTES + bytes.min(PLAIN_BYTES_MAX) + LINK_BYTES;
-    let class = class_for(slot).map_or(MATED_CLASSES - 1, usize::from);
-    debug_assert!(class < MATED_CLASSES, "the longest has the last class");
-    (CLASSES + class) as u8
-}
 
 impl<M: Machine> RecordRef<M> {
     /// The record with the next part of the row; `None` after the last one, and where rows have one record.
@@ -89,5 +59,62 @@ impl<M: Machine> RecordRef<M> {
         debug_assert!(mate != Some(self), "a row does not lead back");
         // SAFETY: the slot ends with room for it and is the caller's alone; words need no drop.
         unsafe { self.mate_place().write(Link::new(Tagged::from_raw(pointer))) };
+    }
+}
+
+impl<M: Machine> LocalHeap<M> {
+    /// The records of a row whose parts have so many bytes, in their order; the first one is returned. One of more than 2 KiB
+    /// has room for a part of its value, which overflows then.
+    ///
+    /// # Errors
+    /// When the memory limit is reached; none is left allocated.
+    ///
+    /// # Panics
+    /// Where there are no parts.
+    pub fn alloc_row(
+        &mut self,
+        bytes: impl DoubleEndedIterator<Item = usize>,
+    ) -> Result<RecordRef<M>, OutOfMemory> {
+        let mut first = None;
+        for bytes in bytes.rev() {
+            match self.alloc_with_mate(first, bytes) {
+                Ok(record) => first = Some(record),
+                Err(error) => {
+                    // SAFETY: they were allocated here, and nobody has seen them.
+                    first.into_iter().for_each(|first| unsafe { self.free_row(first) });
+                    return Err(error);
+                }
+            }
+        }
+        Ok(first.expect("a row has a part"))
+    }
+
+    /// As [`LocalHeap::alloc_record`], a record that leads to `mate`, or to nothing where that is `None`.
+    fn alloc_with_mate(
+        &mut self,
+        mate: Option<RecordRef<M>>,
+        bytes: usize,
+    ) -> Result<RecordRef<M>, OutOfMemory> {
+        let form = classes::form_for(bytes + 8 * self.scheme_words);
+        let place = self.alloc_class(Kind::Record, classes::class_of(form))?.cast::<Record<M>>();
+        // SAFETY: a slot of sufficient size, constructed as words; the head is two of them.
+        let record = unsafe { RecordRef::from_raw(place) };
+        record.begin_life(form, self.scheme_words);
+        // SAFETY: it was allocated above, whole, in a form with a mate.
+        unsafe { record.begin_with_mate(mate) };
+        Ok(record)
+    }
+
+    /// Frees the records of a row, which may have one part.
+    ///
+    /// # Safety
+    /// As for [`LocalHeap::free_record`], of each of them.
+    pub unsafe fn free_row(&mut self, first: RecordRef<M>) {
+        let mut next = Some(first);
+        while let Some(record) = next {
+            next = record.mate();
+            // SAFETY: the caller's promise.
+            unsafe { self.free_record(Kind::Record, record) };
+        }
     }
 }

@@ -22,8 +22,7 @@
 //! - A slot may have a hole (`sparse.rs`); what touches the payload asks for that first.
 //! - Addresses have 48 bits, as those of user space have wherever nobody asks for more.
 
-use crate::classes::{CLASSES, HEAD_BYTES, SCHEME_WORDS_MAX, class_bytes};
-use crate::mates;
+use crate::classes::{self, CLASSES, HEAD_BYTES, SCHEME_WORDS_MAX, class_bytes};
 use crate::sparse::{SparseSlot, copy_words};
 use chiliad_machine::{Cost, Link, Machine, Ordering, Tagged, Word, copy_in, copy_out, words_for};
 use core::ptr::NonNull;
@@ -41,7 +40,7 @@ const CLASS_SHIFT: u32 = 57;
 const CLASS_MASK: usize = !0 << CLASS_SHIFT;
 /// As many as the note's bits can name.
 const FORMS: usize = 1 << (usize::BITS - CLASS_SHIFT);
-const _: () = assert!(mates::FORMS_END <= FORMS, "each form has a number");
+const _: () = assert!(classes::FORMS_END <= FORMS, "each form has a number");
 
 /// A record in place. Only its first two words are described by the type; the payload follows.
 #[repr(C)]
@@ -166,13 +165,13 @@ impl<M: Machine> RecordRef<M> {
     /// The size class, for the heap.
     #[inline]
     pub(crate) fn class(self) -> u8 {
-        mates::class_of(self.form())
+        classes::class_of(self.form())
     }
 
     /// Whether the record may lead to a mate.
     #[inline]
     pub(crate) fn has_place_for_mate(self) -> bool {
-        mates::has_mate(self.form())
+        classes::has_mate(self.form())
     }
 
     /// Where the pointer to the mate stands: behind the bytes that the record has for its value and the scheme.
@@ -288,7 +287,7 @@ impl<M: Machine> RecordRef<M> {
     /// Makes a slot a record of this form, a size class or that of one with a mate, with an empty value and nothing at its
     /// link. The word stays.
     pub(crate) fn begin_life(self, form: u8, scheme_words: usize) {
-        debug_assert!(usize::from(mates::class_of(form)) < CLASSES, "a class that there is");
+        debug_assert!(usize::from(classes::class_of(form)) < CLASSES, "a class that there is");
         debug_assert!(scheme_words <= SCHEME_WORDS_MAX, "words at the end of the slot");
         self.set_link(None, usize::from(form) << CLASS_SHIFT, Ordering::Relaxed);
         self.set_length(0);
@@ -410,8 +409,8 @@ static CAPACITY: [u32; FORMS] = {
     let mut capacity = [0; FORMS];
     let mut form = 0;
     while form < FORMS {
-        let class = mates::class_of(form as u8);
-        let behind = if mates::has_mate(form as u8) { mates::LINK_BYTES } else { 0 };
+        let class = classes::class_of(form as u8);
+        let behind = if classes::has_mate(form as u8) { classes::LINK_BYTES } else { 0 };
         if (class as usize) < CLASSES {
             capacity[form] =
                 (class_bytes(class) as u32).saturating_sub((HEAD_BYTES + behind) as u32);

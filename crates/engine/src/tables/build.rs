@@ -178,7 +178,7 @@ impl<M: Machine> Base<'_, M> {
                     | Error::UniqueViolation { .. }
                     | Error::KeyTooLong { .. }
                     | Error::ValueSize { .. }
-                    | Error::BadRow(_) => failed(MigrationFailed::of(table.name(), key, error)),
+                    | Error::BadRow(_) => failed(not_put(table.name(), key, error)),
                     error => error,
                 })
             };
@@ -279,6 +279,15 @@ fn attempt<M: Machine>(
         }
     }
     tx.commit().map(|_| ())
+}
+
+/// The row of this key could not be written anew: putting the new one into its table has failed so.
+fn not_put(table: &str, key: &[u8], error: Error) -> MigrationFailed {
+    let mut failed = MigrationFailed::new(table, key, error.to_string());
+    if let Error::DuplicateKey(duplicate) = error {
+        failed.taken = Some(duplicate.key);
+    }
+    failed
 }
 
 /// A row's new part, and those that it has in the groups of its table, which stay as they are.

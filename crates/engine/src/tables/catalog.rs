@@ -345,6 +345,7 @@ pub(super) fn with_group_layouts<M: Machine>(
     places: &[Place<M>],
     id: TableId,
 ) -> TableSpec {
+    debug_assert!(id.group(spec.groups.len()).0 as usize <= places.len(), "each group has a place");
     for (at, group) in spec.groups.iter_mut().enumerate() {
         group.layout = places[id.group(at).0 as usize].layout.clone();
     }

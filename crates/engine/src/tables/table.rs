@@ -175,6 +175,7 @@ impl<M: Machine> Table<M> {
     /// Of group `id`: the number of its table.
     #[inline]
     pub fn table_of_group(&self, id: TableId) -> TableId {
+        debug_assert!(id.0 >= u32::from(self.part), "groups have the numbers after their table's");
         TableId(id.0 - u32::from(self.part))
     }
 

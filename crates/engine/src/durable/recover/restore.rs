@@ -6,7 +6,6 @@
 //! zero: a version from before the incarnation, whichever scheme runs it.
 
 use crate::record_word;
-use crate::rows;
 use crate::tables::table::Table;
 use chiliad_api::stamp;
 use chiliad_machine::{Fault, Machine, Ordering, Rig, Spin, Word};
@@ -87,7 +86,7 @@ pub fn put<M: Machine>(
             if !matches!(inserted, Ok(Inserted::Yes)) {
                 fresh.row().for_each(|record| record.word().store(FREED, Ordering::Relaxed));
                 // SAFETY: the index has not taken it, so nobody else has seen it.
-                unsafe { rows::free(heap, fresh) };
+                unsafe { heap.free_row(fresh) };
             }
             match inserted? {
                 Inserted::Yes => return Ok(()),
@@ -104,17 +103,18 @@ fn new_row<M: Machine>(
     table: &Table<M>,
     version: Restored<'_>,
 ) -> Result<RecordRef<M>, OutOfMemory> {
+    debug_assert!(table.part() < table.parts_of_row(), "a part of its rows");
     let bytes = |part| if part == table.part() { version.value.len() } else { 0 };
     let fresh = match table.parts_of_row() {
         1 => heap.alloc_record(SlotKind::Record, version.value.len())?,
-        parts => rows::alloc(heap, (0..parts).map(bytes))?,
+        parts => heap.alloc_row((0..parts).map(bytes))?,
     };
     fresh.row().for_each(|record| record.word().store(UNKNOWN, Ordering::Relaxed));
     let own = table.of_row(fresh);
     if let Err(error) = put_value(heap, own, version.value) {
         fresh.row().for_each(|record| record.word().store(FREED, Ordering::Relaxed));
         // SAFETY: it was allocated here, and nobody has seen it.
-        unsafe { rows::free(heap, fresh) };
+        unsafe { heap.free_row(fresh) };
         return Err(error);
     }
     own.word().store(word_of(version), Ordering::Relaxed);
@@ -174,6 +174,7 @@ fn put_value<M: Machine>(
     record: RecordRef<M>,
     value: &[u8],
 ) -> Result<(), OutOfMemory> {
+    debug_assert!(value.len() <= VALUE_BYTES_MAX + stamp::STAMP_BYTES, "values are checked");
     let block = match value.len() > heap.room(record) {
         true => Some(heap.alloc_record(SlotKind::Version, value.len())?),
         false => None,
