@@ -1,7 +1,6 @@
 //! Statements whose rows are found by prefixes, ranges and whole keys of random indexes give what a plain model gives: one
 //! that looks at every row, and knows no index.
 
-#[allow(dead_code, reason = "tests of statements use more of it")]
 mod common;
 #[path = "paths/model.rs"]
 mod model;

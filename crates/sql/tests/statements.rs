@@ -1,6 +1,5 @@
 //! Statements from text to rows, against a database in memory.
 
-#[allow(dead_code, reason = "tests of paths use more of it")]
 mod common;
 
 use common::Database;

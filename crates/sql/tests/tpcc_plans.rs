@@ -1,6 +1,5 @@
 //! TPC-C as clients write it that have not been written for us: none of its statements looks at every row of a table.
 
-#[allow(dead_code, reason = "tests of statements and paths use more of it")]
 mod common;
 
 use common::Database;

@@ -170,7 +170,7 @@ fn half_a_row_is_refused() {
     let refused = |parts: &[chiliad::PartOfRow]| {
         db.run(|tx| tx.insert_with(&shops.own, &1, &shop, parts)).expect_err("refused")
     };
-    assert_eq!(refused(&[takings.clone()]), wrong(2));
+    assert_eq!(refused(std::slice::from_ref(&takings)), wrong(2));
     assert!(matches!(refused(&[takings.clone(), takings.clone()]), Error::WrongParts { .. }));
     assert!(matches!(refused(&[]), Error::WrongParts { .. }));
     assert_eq!(db.run(|tx| tx.insert(&shops.own, &1, &shop)), Err(wrong(1)));

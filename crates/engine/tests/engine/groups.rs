@@ -386,16 +386,20 @@ fn change(
     let mut tx = worker.begin(&Intent::update()).expect("begun");
     let key = dice.below(12) as u8;
     let parts = parts(dice);
-    if !model.contains_key(&key) {
-        insert(&mut tx, table, &[key], &parts).expect("absent");
-        model.insert(key, parts);
-    } else if dice.below(3) == 0 {
-        assert_eq!(tx.remove(table, &[key]), Ok(true));
-        model.remove(&key);
-    } else {
-        let at = dice.below(PARTS as u64) as usize;
-        tx.put(part(table, at), &[key], &parts[at]).expect("present");
-        model.get_mut(&key).expect("present")[at] = parts[at].clone();
+    let at = dice.below(PARTS as u64) as usize;
+    match model.get_mut(&key) {
+        None => {
+            insert(&mut tx, table, &[key], &parts).expect("absent");
+            model.insert(key, parts);
+        }
+        Some(_) if dice.below(3) == 0 => {
+            assert_eq!(tx.remove(table, &[key]), Ok(true));
+            model.remove(&key);
+        }
+        Some(row) => {
+            tx.put(part(table, at), &[key], &parts[at]).expect("present");
+            row[at].clone_from(&parts[at]);
+        }
     }
     tx.commit().expect("committed");
 }

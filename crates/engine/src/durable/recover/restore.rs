@@ -174,7 +174,10 @@ fn put_value<M: Machine>(
     record: RecordRef<M>,
     value: &[u8],
 ) -> Result<(), OutOfMemory> {
-    debug_assert!(value.len() <= VALUE_BYTES_MAX + stamp::STAMP_BYTES, "values are checked");
+    debug_assert!(
+        value.len() <= chiliad_storage::VALUE_BYTES_MAX + stamp::STAMP_BYTES,
+        "it was checked"
+    );
     let block = match value.len() > heap.room(record) {
         true => Some(heap.alloc_record(SlotKind::Version, value.len())?),
         false => None,
