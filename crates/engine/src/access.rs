@@ -185,6 +185,7 @@ impl<M: Machine> WriteSet<M> {
     }
 
     /// Adds a write of a record that has none yet, and returns its index.
+    #[inline]
     pub fn push(&mut self, write: Write<M>) -> u32 {
         M::work(Cost::Write, 1);
         let index = self.entries.len();

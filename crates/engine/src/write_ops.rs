@@ -26,12 +26,10 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let table = view.writable(id, self.attempt.loads)?;
         check_key(key)?;
         Self::check_value(value)?;
-        if table.parts_of_row() > 1 {
-            self.check_parts(table, 1)?;
-        }
-        if table.secondary().is_empty() {
+        if table.is_plain() {
             return self.insert_one(id, table, key, &[value]);
         }
+        self.check_parts(table, 1)?;
         self.insert_indexed(view, table, (id, key), &[value])
     }
 
@@ -221,6 +219,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         done
     }
 
+    #[inline]
     pub(crate) fn new_write(
         &mut self,
         id: TableId,
@@ -365,7 +364,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let table = view.writable(id, self.attempt.loads)?;
         check_key(key)?;
         Self::check_value(value)?;
-        if !table.secondary().is_empty() || table.parts_of_row() > 1 {
+        if !table.is_plain() {
             return match self.get(table, Get::read(id, key))? {
                 Some(row) => self.update(view, row, value),
                 None => self.insert(view, id, key, value),

@@ -15,6 +15,8 @@ pub struct Table<M: Machine> {
     declared: Arc<Declared>,
     /// Any transaction may write to it: it has no seal and is not closed. Here, since every write asks.
     is_open: bool,
+    /// Its rows are records of their own, and in no other index. Here for the same reason.
+    is_plain: bool,
     /// Which part of its rows it is: 0, the table's own, or one of its groups. Those share what is stored.
     part: u8,
 }
@@ -22,7 +24,8 @@ pub struct Table<M: Machine> {
 impl<M: Machine> Clone for Table<M> {
     fn clone(&self) -> Self {
         let (stored, declared) = (Arc::clone(&self.stored), Arc::clone(&self.declared));
-        Self { stored, declared, is_open: self.is_open, part: self.part }
+        let Self { is_open, is_plain, part, .. } = *self;
+        Self { stored, declared, is_open, is_plain, part }
     }
 }
 
@@ -150,7 +153,8 @@ impl<M: Machine> Table<M> {
 
     fn of(stored: Arc<Shared<M, Stored<M>>>, declared: Declared, part: u8) -> Self {
         let is_open = stored.seal.is_none() && !declared.closed;
-        Self { stored, declared: Arc::new(declared), is_open, part }
+        let is_plain = stored.row_parts == 1 && declared.secondary.is_empty();
+        Self { stored, declared: Arc::new(declared), is_open, is_plain, part }
     }
 
     /// The same rows under another declaration.
@@ -164,6 +168,12 @@ impl<M: Machine> Table<M> {
     pub fn group(&self, part: u8, declared: Declared) -> Self {
         debug_assert!(self.part == 0 && part > 0, "a group of a table");
         Self::of(Arc::clone(&self.stored), declared, part)
+    }
+
+    /// Whether a row is one record, which one index leads to.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.is_plain
     }
 
     /// Whether it is a group of columns of another table.

@@ -52,22 +52,27 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     fn latch_all(&mut self, writes: &mut WriteSet<M>) -> Result<(), Abort<M>> {
         let WriteSet { entries, order, .. } = writes;
         order.clear();
+        if let [write] = &mut entries[..] {
+            return if write.placed { Ok(()) } else { Self::latch(write) };
+        }
         for (at, write) in entries.iter().enumerate() {
             if !write.placed {
                 order.push(at as u32);
             }
         }
         order.sort_unstable_by_key(|&at| entries[at as usize].record.address());
-        for &mut at in order {
-            let write = &mut entries[at as usize];
-            debug_assert!(!write.latched, "each record is latched once");
-            if M::fault(&faults::NO_WRITE_LATCH) {
-                write.prior = write.record.word().load(Ordering::Relaxed) & !record_word::LATCH;
-                continue;
-            }
-            write.prior = in_place::latch(write.record)?;
-            write.latched = true;
+        order.iter().try_for_each(|&at| Self::latch(&mut entries[at as usize]))
+    }
+
+    #[inline]
+    fn latch(write: &mut Write<M>) -> Result<(), Abort<M>> {
+        debug_assert!(!write.latched, "each record is latched once");
+        if M::fault(&faults::NO_WRITE_LATCH) {
+            write.prior = write.record.word().load(Ordering::Relaxed) & !record_word::LATCH;
+            return Ok(());
         }
+        write.prior = in_place::latch(write.record)?;
+        write.latched = true;
         Ok(())
     }
 
