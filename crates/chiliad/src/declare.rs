@@ -36,7 +36,15 @@ pub(crate) fn schema<K: Key, V: Row>() -> Result<TableSchema> {
 /// The declaration `spec` with the columns and the indexes of such keys and rows.
 pub(crate) fn spec<K: Key, V: Row>(spec: TableSpec) -> Result<TableSpec> {
     let layout = TableLayout::Schema(Arc::new(schema::<K, V>()?));
-    Ok(TableSpec { secondary: V::indexes(), layout, ..spec })
+    let mut groups = spec.groups;
+    for group in &mut groups {
+        if let TableLayout::Schema(schema) = &group.layout {
+            // Their keys are those of the table.
+            let schema = TableSchema { key: K::columns(), ..TableSchema::clone(schema) };
+            group.layout = TableLayout::Schema(Arc::new(schema));
+        }
+    }
+    Ok(TableSpec { secondary: V::indexes(), layout, groups, ..spec })
 }
 
 /// The schema of a table whose rows name a version of one.

@@ -169,13 +169,13 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
     }
 
-    /// Writes the other parts of a row whose first record the transaction inserts. Pinned; nobody else may insert the row
-    /// meanwhile, or the commit finds out.
+    /// Writes the other parts of a row whose first record the transaction inserts, a `fresh` one or one that was absent. Pinned;
+    /// nobody else may insert the row meanwhile, or the commit finds out.
     pub(crate) fn write_mates(
         &mut self,
         id: TableId,
         key: &[u8],
-        first: RecordRef<M>,
+        (first, fresh): (RecordRef<M>, bool),
         parts: &[&[u8]],
     ) -> Result<()> {
         debug_assert!(self.heap.is_pinned(), "the records stay");
@@ -192,7 +192,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             self.table = id;
             // Whoever has the first part for writing has the others to himself.
             while S::NEEDS.declares_writes && !self.declare_write(record)? {}
-            let write = self.new_write(id, key, value, record, false);
+            let mut write = self.new_write(id, key, value, record, false);
+            // Of a row that was never there nobody reads an old version, but for the stamp of its absence.
+            write.keep &= !fresh || self.verification.is_on();
             self.writes.push(write);
         }
         Ok(())

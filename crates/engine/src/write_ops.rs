@@ -98,17 +98,17 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let waits = self.attempt.waits;
             let placed = self.place(id, table, key, parts);
             self.clockwork.switch(part);
-            let record = match placed? {
+            let row = match placed? {
                 Placed::Fresh(_) if parts.len() == 1 => return Ok(()),
-                Placed::Fresh(record) if self.attempt.waits == waits => record,
-                Placed::Fresh(record) => self.still_there(table, key, record)?,
+                Placed::Fresh(record) if self.attempt.waits == waits => (record, true),
+                Placed::Fresh(record) => (self.still_there(table, key, record)?, true),
                 Placed::Found(record) => match self.claim(id, key, record)? {
                     Claim::Present => return Err(Error::duplicate_key(table.name(), key)),
                     Claim::Own(write) => {
                         let value = self.arena.push(value);
                         let own = &mut self.writes.entries[write as usize];
                         (own.kind, own.value) = (Kind::Put, value);
-                        record
+                        (record, false)
                     }
                     Claim::Absent => {
                         if S::NEEDS.declares_writes && !self.declare_write(record)? {
@@ -116,14 +116,14 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                         }
                         let write = self.new_write(id, key, value, record, false);
                         self.writes.push(write);
-                        record
+                        (record, false)
                     }
                     Claim::Redo => continue,
                 },
             };
             return match &parts[1..] {
                 [] => Ok(()),
-                others => self.write_mates(id, key, record, others),
+                others => self.write_mates(id, key, row, others),
             };
         }
     }

@@ -222,3 +222,35 @@ fn a_group_gets_columns_in_a_later_release() {
         db.close().expect("closes");
     }
 }
+
+#[test]
+fn a_rewrite_takes_the_groups_along() {
+    let db = Database::in_memory().expect("opens");
+    let shops = Shops::create(&db);
+    (0..300).for_each(|key| shops.insert(&db, key));
+    db.run(|tx| tx.add(&shops.takings, &7, Takings::EARNED, 77)).expect("added");
+    db.change_tables(|changes| {
+        changes.rewrite("shops", |key: u32, shop: Shop| {
+            if key == 100 {
+                // Other threads' transactions, while the rewrite is under way.
+                std::thread::scope(|scope| {
+                    let other =
+                        scope.spawn(|| db.run(|tx| tx.add(&shops.takings, &7, Takings::SALES, 1)));
+                    let refused = other.join().expect("no panic");
+                    assert_eq!(refused, Err(Error::Migrating("shops.takings".into())));
+                });
+            }
+            Ok((u64::from(key) + 1, Shop { name: shop.name.to_uppercase() }))
+        })
+    })
+    .expect("rewritten");
+    let own: Table<u64, Shop> = db.table("shops").expect("there");
+    let takings: Table<u64, Takings> = db.table("shops.takings").expect("there");
+    let found =
+        db.run(|tx| Ok((tx.get(&own, &8)?, tx.get(&takings, &8)?, tx.scan(&takings, ..).count()?)));
+    let (shop, took, count) = found.expect("read");
+    assert_eq!(shop, Some(Shop { name: "SHOP 7".into() }));
+    assert_eq!(took, Some(Takings { earned: 77, sales: 0 }));
+    assert_eq!(count, 300);
+    db.run(|tx| tx.add(&takings, &8, Takings::SALES, 1)).expect("it is open again");
+}

@@ -144,9 +144,7 @@ impl<M: Machine> Base<'_, M> {
         let version = {
             let _turn = self.declaring.take();
             let mut draft = self.catalog.draft();
-            let mut declared = draft.get(from)?.0.declared().clone();
-            declared.closed = true;
-            draft.redeclare(from, declared)?;
+            draft.close(from, true)?;
             self.catalog.publish_draft(draft)
         };
         self.wait_for_version(version)?;

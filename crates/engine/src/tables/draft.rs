@@ -176,11 +176,21 @@ impl<M: Machine> Draft<M> {
         let (table, layout) = self.get(id)?;
         check_names(&self.places, &table.spec_now(layout).0)?;
         debug_assert!(self.places[id.0 as usize].hidden, "it was built, and is shown once");
-        let declared = Declared { closed: true, ..table.declared().clone() };
         for id in self.numbers(id)? {
             self.places[id.0 as usize].hidden = false;
         }
-        self.redeclare(id, declared)
+        self.close(id, true)
+    }
+
+    /// Closes a table and its groups to writers, or opens them again.
+    pub fn close(&mut self, id: TableId, closed: bool) -> Result<()> {
+        let parts = self.get(id)?.0.parts();
+        for place in &mut self.places[id.0 as usize..][..parts] {
+            if let Some(table) = &mut place.table {
+                *table = table.redeclared(Declared { closed, ..table.declared().clone() });
+            }
+        }
+        Ok(())
     }
 
     /// The numbers of a table, its groups and its indexes.
@@ -239,6 +249,7 @@ impl<M: Machine> Draft<M> {
             any = true;
             let mut declared = table.declared().clone();
             declared.closed = false;
+            self.close(id, false)?;
             for gone in declared.secondary.extract_if(.., |it| it.state == State::Forgotten) {
                 debug_assert!(self.places[gone.table.0 as usize].table.is_some(), "it goes once");
                 self.places[gone.table.0 as usize].table = None;
