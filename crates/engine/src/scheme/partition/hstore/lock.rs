@@ -216,12 +216,8 @@ impl<M: Machine> Partition<M> {
         let rest = if queue.waiters.len() > 1 { QUEUED } else { 0 };
         // Acquire pairs with the release in `hand_on`, release with the acquire in `is_granted`: what the last holder wrote is
         // passed on.
-        let handed = word.compare_exchange(
-            QUEUED,
-            oldest << 1 | rest,
-            Ordering::AcqRel,
-            Ordering::Relaxed,
-        );
+        let handed =
+            word.compare_exchange(QUEUED, oldest << 1 | rest, Ordering::AcqRel, Ordering::Relaxed);
         handed.ok()?;
         queue.waiters.pop();
         queue.forget(oldest);
