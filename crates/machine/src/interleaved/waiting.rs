@@ -9,8 +9,11 @@ use std::thread;
 /// From this time on a fiber that rests sleeps: to sleep and to wake takes a fraction of it.
 const REST_ASLEEP: Ticks = 2_000;
 
-/// How long a fiber runs at a time in the middle of a transaction, about.
-const TURN: Ticks = 150;
+/// Turns of all siblings that a fiber sees before it knows how long one takes.
+const ROUNDS_SEEN: u64 = 4;
+
+/// No turn of all siblings takes longer, unless the thread has lost its core meanwhile.
+const ROUND: Ticks = 4_000;
 
 /// Lets a sibling run, unless the running fiber keeps its turn and none is in the middle of a transaction: then the
 /// wait is for another thread. Returns whether one ran.
@@ -20,13 +23,9 @@ pub(super) fn give_way() -> bool {
     running().is_some_and(|fiber| waits(fiber) && fiber.hand_on())
 }
 
-/// Lets siblings run for the time of so many pauses; whether it did. A pause takes a turn of each sibling in a transaction:
-/// one of them may be in the way, and is that much slower.
+/// Lets siblings run for the time in which each of them would have so many turns; whether it did.
 pub(super) fn rest(pauses: u64) -> bool {
-    running().is_some_and(|fiber| {
-        let pause = PAUSE + TURN * fiber.peers().count() as Ticks;
-        fiber.rest(pauses.saturating_mul(pause))
-    })
+    running().is_some_and(|fiber| fiber.rest(pauses))
 }
 
 /// Whether siblings of the running fiber can run.
@@ -55,12 +54,23 @@ impl Fiber {
         siblings.filter(|fiber| fiber.depth.get() > 0)
     }
 
-    /// Is out of the round for a time, or hands on for a short one. `false`: it has no siblings that could run meanwhile.
-    fn rest(&self, time: Ticks) -> bool {
+    /// Hands on a few times, and is then out of the round for as long as the other turns would have taken. `false`: it has
+    /// no siblings that could run meanwhile.
+    fn rest(&self, pauses: u64) -> bool {
         if self.group().alone.get() || thread::panicking() {
             return false;
         }
-        let end = Native::now().saturating_add(time);
+        let seen = pauses.min(ROUNDS_SEEN);
+        let begun = Native::now();
+        for _ in 0..seen {
+            if !hand_on() {
+                Native::pause();
+            }
+        }
+        let now = Native::now();
+        let round = (now.saturating_sub(begun) / seen.max(1)).clamp(PAUSE, ROUND);
+        let time = round.saturating_mul(pauses - seen);
+        let end = now.saturating_add(time);
         if time >= REST_ASLEEP {
             self.park(Some(end), self.depth.get() > 0);
         }

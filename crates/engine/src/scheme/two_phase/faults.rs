@@ -147,16 +147,6 @@ pub(super) static BELL_OF_BEGIN: Fault = Fault {
     seeds: 20,
 };
 
-pub(super) static CALL_UNANSWERED: Fault = Fault {
-    name: "call-unanswered",
-    step: "a waiter that was called in vain is called again",
-    rig: Rig::SimSc,
-    schemes: &["wait-die"],
-    workload: "ycsb",
-    expected: &["deadlock"],
-    seeds: 1000,
-};
-
 /// The planted bugs of this folder.
 pub static FAULTS: &[&Fault] = &[
     &NO_READ_LOCK,
@@ -173,5 +163,4 @@ pub static FAULTS: &[&Fault] = &[
     &COUNT_KEPT,
     &YOUNGER_WAITS,
     &BELL_OF_BEGIN,
-    &CALL_UNANSWERED,
 ];

@@ -5,7 +5,7 @@
 //! meets nobody ever looks at one.
 
 use super::waiter::{GRANTED, Waiter, Waiters, waits};
-use chiliad_machine::{Array, Cost, Machine, Ordering, Spin, Ticks, Word, WorkerId};
+use chiliad_machine::{Array, Cost, Machine, Ordering, Spin, Word, WorkerId};
 
 /// Lists of a database, and those of one whose runs are to make records meet in them.
 const LISTS: usize = 1024;
@@ -17,8 +17,6 @@ struct List<M: Machine> {
     latch: M::Word,
     first: M::Word,
     last: M::Word,
-    /// Since when anybody has been in it, where that is asked.
-    since: M::Word,
 }
 
 /// All lists.
@@ -28,12 +26,7 @@ impl<M: Machine> Lists<M> {
     pub fn new() -> Self {
         let count = if M::explores() { LISTS_EXPLORED } else { LISTS };
         let zero = || M::Word::new(0);
-        Self(Array::new(count, || List {
-            latch: zero(),
-            first: zero(),
-            last: zero(),
-            since: zero(),
-        }))
+        Self(Array::new(count, || List { latch: zero(), first: zero(), last: zero() }))
     }
 
     /// The list of a record, latched.
@@ -124,18 +117,6 @@ impl<'a, M: Machine> Latched<'a, M> {
         self.walk(prev, |waiter| &waiter.prev).next()
     }
 
-    /// Notes that it is empty at this moment.
-    pub fn note_empty(&mut self, now: Ticks) {
-        if self.list.first.load(Ordering::Relaxed) == 0 {
-            self.list.since.store(now, Ordering::Relaxed);
-        }
-    }
-
-    /// When it was noted to be empty.
-    pub fn since(&self) -> Ticks {
-        self.list.since.load(Ordering::Relaxed)
-    }
-
     /// Inserts `slot` after another one of the list, or in front of all.
     pub fn insert(&mut self, slot: u32, after: Option<u32>) {
         debug_assert!(after != Some(slot), "a waiter does not follow itself");
@@ -184,18 +165,6 @@ impl<'a, M: Machine> Latched<'a, M> {
         let thread = waiter.thread.load(Ordering::Relaxed) as u32;
         // Release pairs with the acquire in `waiter::is_granted`: what the last owner has written is there.
         waiter.state.store(GRANTED, Ordering::Release);
-        self.wake(thread);
-    }
-
-    /// Tells a waiter to look at the lock, and wakes its thread once the list is unlatched.
-    pub fn call(&mut self, slot: u32) {
-        let waiter = self.waiter(slot);
-        let thread = waiter.thread.load(Ordering::Relaxed) as u32;
-        waiter.called.store(1, Ordering::Relaxed);
-        self.wake(thread);
-    }
-
-    fn wake(&mut self, thread: u32) {
         match self.woken.threads.get_mut(self.woken.count) {
             Some(place) => {
                 *place = thread;

@@ -11,13 +11,6 @@
 //! | otherwise | first come, first served | everybody |
 //!
 //! A reader that wants to write stands in front of all.
-//!
-//! **Open locks.** By age, where threads share cores ([`Machine::shares_cores`]): a lock that is handed to a thread that sleeps
-//! keeps everybody else off until a core has been found for that thread, and with more clients than cores each transaction
-//! would take a switch of threads. So a lock whose next owner sleeps is left *open*: the next owner is called, that is, woken to
-//! take the lock itself, and meanwhile who is younger than all that wait may take it, since who waits is older than who holds
-//! the lock also then. That lasts for [`OPEN_FOR`] from the first waiter on; then the lock is handed from one to the next, to the
-//! oldest in the end, until nobody waits. So nobody starves.
 
 use super::deadlock;
 use super::faults;
@@ -28,10 +21,6 @@ use super::waiter::{
 };
 use super::word::Mode;
 use chiliad_machine::{Cost, Machine, Ordering, Word};
-
-/// For how long locks are left open from the first waiter on, as a part of a second: many times what it takes to hand
-/// a lock on to all that wait.
-const OPEN_FOR: u64 = 500;
 
 /// The result of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -162,11 +151,6 @@ impl<M: Machine> Queues<M> {
         own.record.store(lock.address, Ordering::Relaxed);
         // A worker that was told to end an earlier wait, and got through all the same, may wait again.
         own.victim.store(0, Ordering::Relaxed);
-        if self.leaves_open() {
-            own.called.store(0, Ordering::Relaxed);
-            own.asleep.store(0, Ordering::Relaxed);
-            list.note_empty(M::now());
-        }
         list.insert(slot, ahead);
         self.show(list, Some(slot), word);
         // Release pairs with the acquire in `Node::waits`: the edges are there.
@@ -211,52 +195,7 @@ impl<M: Machine> Queues<M> {
     fn hand_over(&self, lock: &Locked<'_, M>, claim: Claim) {
         M::work(Cost::Queue, 1);
         let mut list = self.lists.latch(&self.waiters, lock.address);
-        if !(self.leaves_open() && self.leave_open(&mut list, lock, claim)) {
-            self.serve(&mut list, lock, |found| row_lock::without(found, claim.mode));
-        }
-    }
-
-    /// Whether there are open locks.
-    #[inline]
-    pub fn leaves_open(&self) -> bool {
-        self.age_shift.is_some() && M::shares_cores()
-    }
-
-    /// Leaves a lock open for which sleepers wait, and calls the first of them; whether it does.
-    fn leave_open(&self, list: &mut Latched<'_, M>, lock: &Locked<'_, M>, holder: Claim) -> bool {
-        let Some(first) = list.in_order().next() else { return false };
-        let next = list.waiter(first);
-        let sleeps = next.asleep.load(Ordering::Relaxed) != 0;
-        let age = self.age(next.timestamp.load(Ordering::Relaxed));
-        let (true, Some(youngest)) = (sleeps, age) else { return false };
-        if M::now().saturating_sub(list.since()) > M::ticks_per_second() / OPEN_FOR {
-            return false;
-        }
-        let found = lock.word.load(Ordering::Relaxed);
-        // Others may hold it, too, and change it meanwhile.
-        if row_lock::is_held(row_lock::without(found, holder.mode))
-            || !exchange::<M>(lock.word, found, row_lock::open(youngest))
-        {
-            return false;
-        }
-        M::mark("lock left open");
-        if next.called.load(Ordering::Relaxed) == 0 {
-            list.call(first);
-        }
-        true
-    }
-
-    /// A waiter that was called looks at the lock: if it is open, who is next gets it.
-    #[cold]
-    pub fn answer(&self, lock: &Locked<'_, M>, slot: u32) {
-        let mut list = self.lists.latch(&self.waiters, lock.address);
-        let own = list.waiter(slot);
-        if !M::fault(&faults::CALL_UNANSWERED) {
-            own.called.store(0, Ordering::Relaxed);
-        }
-        if row_lock::is_open(lock.word.load(Ordering::Relaxed)) {
-            self.serve(&mut list, lock, |found| found);
-        }
+        self.serve(&mut list, lock, |found| row_lock::without(found, claim.mode));
     }
 
     /// Grants what can be granted of a lock that `change` happens to, and says in the word what is left. The caller holds the
@@ -280,8 +219,7 @@ impl<M: Machine> Queues<M> {
     /// How many of those who wait can be granted what they wait for, and the word then.
     fn plan(&self, list: &Latched<'_, M>, found: u64) -> (usize, u64) {
         let mut granted = 0;
-        // An open lock is as good as a free one.
-        let mut word = if row_lock::is_held(found) { found & !(QUEUED | UPGRADE) } else { 0 };
+        let mut word = found & !(QUEUED | UPGRADE);
         if M::fault(&faults::HAND_OVER_FORGOTTEN) {
             return (0, word);
         }

@@ -8,10 +8,10 @@
 //! ```
 //!
 //! - **queued**: others wait, or nobody is to join the readers: whoever releases the lock hands it on
-//!   (`queue.rs`). If nobody holds the lock it is *open*: those who wait sleep, and who is younger than all of them may take it.
+//!   (`queue.rs`).
 //! - **taken**: the record is leaving its index.
 //! - **upgrade**: one of the readers waits to be the only one, and to write.
-//! - **who**: how old the youngest is that waits for an open lock. While the lock is held: by age, how old the oldest was of those who have held it together; otherwise
+//! - **who**, while the lock is held: by age, how old the oldest was of those who have held it together; otherwise
 //!   the slot of the writer, or for each reader the bit of its slot, which others may share.
 //!
 //! Where nobody waits, locking and unlocking change the word once each, and a refused transaction has only read it.
@@ -98,12 +98,6 @@ impl Claim {
         (overlooks && M::fault(&faults::GRANTED_BESIDE_READERS)).then(|| self.alone_in(found))
     }
 
-    /// Whether this claim may take a lock for which others wait: one that is open to it.
-    #[inline]
-    fn is_let_in(self, found: u64) -> bool {
-        is_open(found) && self.age.is_some_and(|age| is_older(found >> WHO_SHIFT, age))
-    }
-
     /// Whether this claim is older than all that hold the lock.
     pub fn is_oldest(self, found: u64) -> bool {
         self.age.is_some_and(|age| !is_held(found) || is_older(age, found >> WHO_SHIFT))
@@ -124,17 +118,6 @@ pub(super) fn is_held(word: u64) -> bool {
 /// Whether others wait, or readers are kept off.
 pub(super) fn is_queued(word: u64) -> bool {
     word & QUEUED != 0
-}
-
-/// Whether nobody holds the lock, and those who wait sleep.
-pub(super) fn is_open(word: u64) -> bool {
-    is_queued(word) && !is_held(word)
-}
-
-/// The word of an open lock: the youngest that waits for it is so old.
-pub(super) fn open(youngest: u64) -> u64 {
-    debug_assert!(youngest <= WHO_MASK, "ages have so many bits");
-    youngest << WHO_SHIFT | QUEUED
 }
 
 /// How many read.
@@ -175,16 +158,14 @@ pub(super) fn load<M: Machine>(word: &M::Word) -> u64 {
     }
 }
 
-/// Takes the lock unless somebody is in the way, or waits, and the lock is not open to the claim: `Err` with the word that
-/// says so.
+/// Takes the lock unless somebody is in the way, or waits: `Err` with the word that says so.
 #[inline]
 pub(super) fn try_lock<M: Machine>(word: &M::Word, claim: Claim) -> Result<(), u64> {
     loop {
         let found = load::<M>(word);
-        let joins = |_: &u64| !is_queued(found) || claim.is_let_in(found);
-        let beside = claim.beside(found).filter(joins);
+        let beside = claim.beside(found).filter(|_| found & QUEUED == 0);
         let Some(locked) = beside else { return Err(found) };
-        // Acquire pairs with the releases in `try_unlock`, `give_back` and `queue::exchange`.
+        // Acquire pairs with the releases in `try_unlock` and `give_back`.
         if word.compare_exchange(found, locked, Ordering::Acquire, Ordering::Relaxed).is_ok() {
             return Ok(());
         }
@@ -306,16 +287,6 @@ mod tests {
         assert!(!claim(0, Mode::Owned, Some(5)).is_the_oldest_of(older));
         let equal = claim(3, Mode::Shared, Some(4)).beside(older).expect("read");
         assert!(!claim(2, Mode::Owned, Some(4)).is_the_oldest_of(equal), "neither is older");
-    }
-
-    #[test]
-    fn an_open_lock_is_taken_by_who_is_younger_than_all_that_wait() {
-        let found = open(7);
-        assert!(is_open(found) && !is_open(0) && !is_open(claim(1, Mode::Owned, Some(7)).alone()));
-        assert!(claim(1, Mode::Shared, Some(8)).is_let_in(found));
-        assert!(![6, 7].iter().any(|&age| claim(1, Mode::Shared, Some(age)).is_let_in(found)));
-        let taken = claim(1, Mode::Owned, Some(8)).beside(found).expect("nobody holds it");
-        assert!(is_queued(taken) && is_held(taken) && taken >> WHO_SHIFT == 8);
     }
 
     #[test]

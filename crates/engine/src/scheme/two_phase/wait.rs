@@ -1,7 +1,7 @@
 //! The policies under which a transaction waits for a lock, and the waiting itself.
 
 use super::deadlock::{self, Look};
-use super::queue::{Answer, Locked, Queues};
+use super::queue::{Answer, Locked};
 use super::row_lock::{self, Claim};
 use super::waiter::{self, Waiter};
 use super::word::Mode;
@@ -14,9 +14,6 @@ use chiliad_storage::RecordRef;
 
 /// Looks at a lock that is waited for before the worker sleeps: about as long as a short transaction takes.
 const LOOKS_MAX: u32 = 128;
-
-/// Looks after which a waiter lets others run ([`chiliad_machine::Patience`]).
-const LOOKS_AWAKE: u32 = 64;
 
 /// How often in a row a transaction is refused by readers before it keeps further ones off.
 const RETRIES_PATIENT: u32 = 4;
@@ -105,11 +102,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         let slot = cx.heap.slot_number();
         let waiter = cx.shared.queues().waiters.get(slot);
         let waited = match POLICY {
-            WAIT_DIE => {
-                let lock = Locked { word: record.further(0), address: record.address() };
-                let granted = wait_until_granted(cx.shared.queues(), &lock, slot, cx.limits);
-                granted.map_err(Why::Ended)
-            }
+            WAIT_DIE => wait_until_granted(cx.limits, waiter).map_err(Why::Ended),
             _ => self.wait_in_time(cx.shared, slot, waiter, cx.limits, behind),
         };
         if let Err(why) = waited {
@@ -245,27 +238,9 @@ fn sleep<M: Machine>(
     wait.asleep(until)
 }
 
-fn wait_until_granted<M: Machine>(
-    queues: &Queues<M>,
-    lock: &Locked<'_, M>,
-    slot: u32,
-    limits: &Limits<M>,
-) -> Result<(), Ended> {
-    let waiter = queues.waiters.get(slot);
+fn wait_until_granted<M: Machine>(limits: &Limits<M>, waiter: &Waiter<M>) -> Result<(), Ended> {
     let (mut wait, mut looks) = (limits.wait(), 0);
     while !waiter::is_granted(waiter) {
-        if queues.leaves_open() {
-            if waiter.called.load(Ordering::Relaxed) != 0 {
-                queues.answer(lock, slot);
-                if waiter::is_granted(waiter) {
-                    break;
-                }
-            }
-            let awake = if M::explores() { 1 } else { LOOKS_AWAKE };
-            if looks == awake || M::sleep_is_cheap() {
-                waiter.asleep.store(1, Ordering::Relaxed);
-            }
-        }
         sleep(&mut wait, &mut looks, None)?;
     }
     Ok(())

@@ -54,11 +54,6 @@ pub(super) struct Waiter<M: Machine> {
     pub timestamp: M::Word,
     /// The addresses of the records that it holds locks of.
     held: [M::Link<M::Word>; SEGMENTS_MAX],
-    /// It was woken to look at the lock, which is open, and has not done so yet. Under the latch of the list, but read by the
-    /// waiter.
-    pub called: M::Word,
-    /// It sleeps, or lets others run. A hint.
-    pub asleep: M::Word,
 }
 
 /// Locks of the smallest segment; each further one has twice as many.
@@ -182,8 +177,6 @@ impl<M: Machine> Waiter<M> {
             prev: zero(),
             timestamp: zero(),
             held: core::array::from_fn(|_| M::Link::new(Tagged::null())),
-            called: zero(),
-            asleep: zero(),
         }
     }
 
