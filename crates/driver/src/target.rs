@@ -229,9 +229,10 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
         let mut rows = 0_u64;
         let specs = self.workload.tables();
         let mut whole = WholeRows::new(&specs, &self.tables, |table, key, parts| {
-            rows += 1;
+            let epoch = rows / EPOCH_ROWS;
+            rows += parts.len() as u64;
             // Nobody turns the epochs of a simulated machine while it is loaded.
-            if M::SIMULATED && rows.is_multiple_of(EPOCH_ROWS) {
+            if M::SIMULATED && rows / EPOCH_ROWS > epoch {
                 self.store.tick();
             }
             session.load_parts(table, key, parts)

@@ -68,8 +68,9 @@ pub fn fill<M: Machine>(
     let mut session = store.session().map_err(loading())?;
     let mut rows = 0_u64;
     let mut whole = WholeRows::new(&workload.tables(), &tables, |table, key, parts| {
-        rows += 1;
-        if rows.is_multiple_of(EPOCH_ROWS) {
+        let epoch = rows / EPOCH_ROWS;
+        rows += parts.len() as u64;
+        if rows / EPOCH_ROWS > epoch {
             store.tick();
         }
         session.load_parts(table, key, parts)

@@ -113,6 +113,11 @@ impl<'a, M: Machine> Finalizers<'a, M> {
             if !self.entries {
                 continue;
             }
+            // Each part of a row counts, as in checkpoints.
+            for mate in record.row().skip(1) {
+                value.clear();
+                rows += u64::from(restore::stable_read(mate, value).is_some());
+            }
             value.clear();
             if restore::stable_read(record, value).is_none() {
                 continue;
