@@ -174,7 +174,7 @@ impl Change {
     pub fn encode(&self, local: u64) -> Vec<u8> {
         let mut out = local.to_le_bytes().to_vec();
         let declared = |spec: TableSpec| {
-            let next = 1 + spec.secondary.len() as u32;
+            let next = spec.numbers() as u32;
             Blob { next, tables: vec![(0, spec)], ..Blob::default() }.encode()
         };
         match self {
@@ -252,6 +252,7 @@ mod tests {
         let column = |name: &str| Column::new(name, "u64".parse().expect("a type"));
         let layout = Layout { key: vec![column("k")], row: vec![column("v")] };
         let spec = TableSpec::hash("h", 10).with_layout(layout.clone());
+        let spec = spec.with_group(chiliad_api::GroupSpec::new("g"));
         for change in [
             Change::Create(spec),
             Change::Drop("h".into()),

@@ -16,7 +16,7 @@ use crate::budget::OutOfMemory;
 use crate::classes;
 use crate::heap::{Kind, LocalHeap};
 use crate::record::{Record, RecordRef};
-use chiliad_machine::{Link, Machine, Ordering, Tagged};
+use chiliad_machine::{Link, Machine, Ordering, Tagged, Word};
 use core::ptr::NonNull;
 
 impl<M: Machine> RecordRef<M> {
@@ -50,10 +50,10 @@ impl<M: Machine> RecordRef<M> {
         core::iter::successors(Some(self), |record| record.mate())
     }
 
-    /// Puts the pointer in place, at the beginning of a life.
+    /// Puts the pointer in place.
     ///
     /// # Safety
-    /// Nobody else knows the record, whose slot is whole and of a form with a mate.
+    /// Nobody else follows it, and the record's slot is whole and of a form with a mate.
     pub(crate) unsafe fn begin_with_mate(self, mate: Option<Self>) {
         let pointer: *mut Record<M> = mate.map_or(core::ptr::null_mut(), Self::as_ptr);
         debug_assert!(mate != Some(self), "a row does not lead back");
@@ -103,6 +103,35 @@ impl<M: Machine> LocalHeap<M> {
         // SAFETY: it was allocated above, whole, in a form with a mate.
         unsafe { record.begin_with_mate(mate) };
         Ok(record)
+    }
+
+    /// Puts a record with room for `bytes` in the place of that of the part `part`, which is not the first. It has the word of
+    /// the one before, which is freed, and no value.
+    ///
+    /// # Errors
+    /// When the memory limit is reached; the row is as it was.
+    ///
+    /// # Panics
+    /// Where there is no such part.
+    ///
+    /// # Safety
+    /// Nobody else looks at the other parts of the row at `first` meanwhile, and nothing but that leads to the record.
+    pub unsafe fn exchange_part(
+        &mut self,
+        first: RecordRef<M>,
+        part: u8,
+        bytes: usize,
+    ) -> Result<RecordRef<M>, OutOfMemory> {
+        let before =
+            part.checked_sub(1).and_then(|at| first.part(at)).expect("it is not the first");
+        let old = before.mate().expect("the row has it");
+        let new = self.alloc_with_mate(old.mate(), bytes)?;
+        new.word().store(old.word().load(Ordering::Relaxed), Ordering::Relaxed);
+        // SAFETY: nobody else looks at the row, as the caller promises.
+        unsafe { before.begin_with_mate(Some(new)) };
+        // SAFETY: nothing leads to it any more.
+        unsafe { self.free_record(Kind::Record, old) };
+        Ok(new)
     }
 
     /// Frees the records of a row, which may have one part.

@@ -94,7 +94,10 @@ pub fn put<M: Machine>(
             }
         }
     };
-    replace(heap, table.of_row(record), version)
+    match table.parts_of_row() {
+        1 => replace(heap, record, version),
+        _ => replace_part(heap, table, record, version),
+    }
 }
 
 /// A row of which nothing is known but one version of one part.
@@ -104,7 +107,9 @@ fn new_row<M: Machine>(
     version: Restored<'_>,
 ) -> Result<RecordRef<M>, OutOfMemory> {
     debug_assert!(table.part() < table.parts_of_row(), "a part of its rows");
-    let bytes = |part| if part == table.part() { version.value.len() } else { 0 };
+    // A tombstone of a verified run is its stamp, which has to fit into any record.
+    let least = if table.tombstone_stamps.is_some() { stamp::STAMP_BYTES } else { 0 };
+    let bytes = |part| if part == table.part() { version.value.len().max(least) } else { least };
     let fresh = match table.parts_of_row() {
         1 => heap.alloc_record(SlotKind::Record, version.value.len())?,
         parts => heap.alloc_row((0..parts).map(bytes))?,
@@ -137,19 +142,57 @@ fn replace<M: Machine>(
     record: RecordRef<M>,
     version: Restored<'_>,
 ) -> Result<(), OutOfMemory> {
-    let word = record.word();
-    let mut spin = Spin::<M>::new();
-    let prior = loop {
-        match record_word::try_latch(word) {
-            Ok(prior) => break prior,
-            Err(_) => spin.wait(),
-        }
-    };
+    let prior = latch(record);
     M::enter_section();
     let replaced = replace_latched(heap, record, version, prior);
-    record_word::publish(word, *replaced.as_ref().unwrap_or(&prior));
+    record_word::publish(record.word(), *replaced.as_ref().unwrap_or(&prior));
     M::leave_section();
     replaced.map(|_| ())
+}
+
+/// As `replace`, of a part of the row at `first`, whose latch is for all parts. A part of which nothing was known gets a record
+/// with room for its version.
+fn replace_part<M: Machine>(
+    heap: &mut LocalHeap<M>,
+    table: &Table<M>,
+    first: RecordRef<M>,
+    version: Restored<'_>,
+) -> Result<(), OutOfMemory> {
+    if !table.is_group() {
+        return replace(heap, first, version);
+    }
+    let prior = latch(first);
+    M::enter_section();
+    let mut record = table.of_row(first);
+    let unknown = record.word().load(Ordering::Relaxed) == UNKNOWN;
+    let mut replaced = Ok(());
+    if unknown && version.value.len() > heap.room(record) {
+        // SAFETY: nobody reads rows that are being recovered but under the latch of the first part.
+        match unsafe { heap.exchange_part(first, table.part(), version.value.len()) } {
+            Ok(exchanged) => record = exchanged,
+            Err(error) => replaced = Err(error),
+        }
+    }
+    if replaced.is_ok() {
+        let found = record.word().load(Ordering::Relaxed);
+        replaced = replace_latched(heap, record, version, found)
+            .map(|word| record.word().store(word, Ordering::Relaxed));
+    }
+    // Release, in here, pairs with the acquire in `latch`.
+    record_word::publish(first.word(), prior);
+    M::leave_section();
+    replaced
+}
+
+/// Latches a record; returns its word.
+fn latch<M: Machine>(record: RecordRef<M>) -> u64 {
+    let mut spin = Spin::<M>::new();
+    loop {
+        match record_word::try_latch(record.word()) {
+            Ok(prior) => return prior,
+            Err(_) => spin.wait(),
+        }
+    }
 }
 
 /// As `replace`, under the record's latch; returns the word that the record is to have.
