@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Bugs that simulated runs catch, and a seed at which they do.
-const SEEDS: [(&str, u64); 109] = [
+const SEEDS: [(&str, u64); 111] = [
     ("no-read-validation", 0),
     ("foreign-latch-ignored", 0),
     ("no-node-set", 1),
@@ -44,6 +44,8 @@ const SEEDS: [(&str, u64); 109] = [
     ("range-not-looked-at-again", 0),
     ("rest-of-range-forgotten", 8),
     ("another-absence", 18),
+    ("part-not-checked", 0),
+    ("mates-left-behind", 0),
     ("latched-while-waiting", 0),
     ("no-read-lock", 1),
     ("read-lock-dropped", 0),

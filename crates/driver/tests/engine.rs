@@ -11,7 +11,7 @@ use chiliad_workload::tpcc::{Tpcc, TpccOptions};
 use chiliad_workload::tpce::{Tpce, TpceOptions};
 use chiliad_workload::txbench::{Txbench, TxbenchOptions};
 use chiliad_workload::ycsb::{Ycsb, YcsbOptions};
-use chiliad_workload::{ClientId, Workload};
+use chiliad_workload::{ClientId, WholeRows, Workload};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -29,8 +29,11 @@ fn load<W: Workload>(workload: &W) -> (Base, Vec<TableId>) {
     let tables: Vec<_> =
         workload.tables().into_iter().map(|spec| base.create_table(spec).unwrap()).collect();
     let mut session = base.session().unwrap();
+    let specs = workload.tables();
+    let mut whole =
+        WholeRows::new(&specs, &tables, |table, key, parts| session.load_parts(table, key, parts));
     for part in 0..workload.load_parts() {
-        let insert = &mut |table, key: &[u8], value: &[u8]| session.load(table, key, value);
+        let insert = &mut |table, key: &[u8], row: &[u8]| whole.part(table, key, row);
         workload.load(&tables, part, 7, insert).unwrap();
     }
     base.reach_snapshot();

@@ -8,7 +8,6 @@ use chiliad_engine::{Options, any};
 use chiliad_machine::Plain;
 use chiliad_machine::tasks::{Serial, Ties};
 use chiliad_swarm::{Graph, Swarm};
-use chiliad_workload::Workload;
 use chiliad_workload::bidding::tasks::BiddingTasks;
 use chiliad_workload::bidding::{self, Bidding, BiddingOptions};
 use chiliad_workload::tasks::first;
@@ -16,6 +15,7 @@ use chiliad_workload::tpcc::tasks::TpccTasks;
 use chiliad_workload::tpcc::{self, Tpcc, TpccOptions};
 use chiliad_workload::tpce::tasks::TpceTasks;
 use chiliad_workload::tpce::{self, Tpce, TpceOptions};
+use chiliad_workload::{WholeRows, Workload};
 use graphs::{After, answer, load, requests, rows, same};
 
 const REQUESTS: usize = 600;
@@ -32,8 +32,11 @@ fn by_silo<W: Workload, A>(
     let tables: Vec<TableId> =
         specs.iter().map(|spec| base.create_table(spec.clone()).unwrap()).collect();
     let mut session = base.session().unwrap();
+    let specs = workload.tables();
+    let mut whole =
+        WholeRows::new(&specs, &tables, |table, key, parts| session.load_parts(table, key, parts));
     for part in 0..workload.load_parts() {
-        let insert = &mut |table, key: &[u8], value: &[u8]| session.load(table, key, value);
+        let insert = &mut |table, key: &[u8], row: &[u8]| whole.part(table, key, row);
         workload.load(&tables, part, seed, insert).unwrap();
     }
     let mut clients = requests(workload, &tables, REQUESTS, seed);

@@ -18,7 +18,7 @@ use crate::record_word;
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
 use chiliad_api::{Error, Get, Reason, Result, Row, TableId};
-use chiliad_machine::{Fault, Machine, Ordering, Rig, Spin, Word};
+use chiliad_machine::{Fault, Machine, Rig, Spin};
 use chiliad_storage::RecordRef;
 
 /// A part is read without its scheme.
@@ -49,11 +49,6 @@ pub(crate) static FAULTS: &[&Fault] = &[&PART_NOT_CHECKED, &MATES_LEFT_BEHIND];
 /// Marks the other parts of a row as dead whose first record has just left its index, and has `retire` free each.
 /// Nobody comes to them any more: those who did before are pinned, or find them dead.
 pub fn retire_mates<M: Machine>(first: RecordRef<M>, mut retire: impl FnMut(RecordRef<M>)) {
-    // Relaxed: it was marked by the caller.
-    debug_assert!(
-        first.word().load(Ordering::Relaxed) & record_word::DEAD != 0,
-        "it has left its index"
-    );
     let mut next = first.mate();
     while let Some(record) = next {
         next = record.mate();
@@ -181,6 +176,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         debug_assert!(self.heap.is_pinned(), "the records stay");
         let mates: Vec<_> = first.row().skip(1).collect();
         debug_assert!(mates.len() == parts.len(), "a record for each part");
+        debug_assert!(!mates.contains(&first), "a row does not lead back");
         for (at, (record, value)) in mates.into_iter().zip(parts).enumerate() {
             let id = id.group(at);
             if let Some(write) = self.writes.find(record) {

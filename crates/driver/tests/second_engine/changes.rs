@@ -87,7 +87,9 @@ impl Attempt {
         let (id, key) = self.place_of(row)?;
         let key = key.to_vec();
         self.writable(id)?;
-        self.change(id, &key, None)
+        let groups = self.tables.get(id)?.spec.groups.len();
+        self.change(id, &key, None)?;
+        (0..groups).try_for_each(|group| self.change(id.group(group), &key, None))
     }
 
     /// The value that is committed.

@@ -6,7 +6,7 @@ use chiliad_api::{
     Error, Intent, Range, Result, Row, Running, Session, Store, TableId, Transaction, Writes,
 };
 use chiliad_machine::Interleaved;
-use chiliad_workload::{AnyClient, AnyWorkload, ClientId};
+use chiliad_workload::{AnyClient, AnyWorkload, ClientId, WholeRows};
 use std::collections::BTreeMap;
 
 const SEED: u64 = 11;
@@ -37,11 +37,15 @@ pub struct Subject<'a> {
 impl<'a> Subject<'a> {
     /// Creates and loads the tables of `workload` in an empty database.
     pub fn load(store: Box<dyn Store<Interleaved>>, workload: &'a dyn AnyWorkload) -> Result<Self> {
-        let specs = workload.tables().into_iter();
-        let tables = specs.map(|spec| store.create_table(spec)).collect::<Result<Vec<_>>>()?;
+        let specs = workload.tables();
+        let create = specs.iter().map(|spec| store.create_table(spec.clone()));
+        let tables = create.collect::<Result<Vec<_>>>()?;
         let mut session = store.session()?;
+        let mut whole = WholeRows::new(&specs, &tables, |table, key, parts| {
+            session.load_parts(table, key, parts)
+        });
         for part in 0..workload.load_parts() {
-            let insert = &mut |table, key: &[u8], value: &[u8]| session.load(table, key, value);
+            let insert = &mut |table, key: &[u8], row: &[u8]| whole.part(table, key, row);
             workload.load(&tables, part, SEED, insert)?;
         }
         // A session hands over the last of the rows when it ends.
@@ -81,9 +85,11 @@ impl<'a> Subject<'a> {
     pub fn contents(&self, keys: &dyn Fn(&str) -> Result<Vec<Vec<u8>>>) -> Result<Contents> {
         let mut session = self.store.session()?;
         let mut contents = Contents::new();
-        for (table, spec) in self.store.tables() {
-            // Asked before the transaction begins: the answer may need the turn that this takes.
-            let keys = keys(&spec.name)?;
+        let tables = self.store.tables().into_iter();
+        for (table, spec) in tables.flat_map(|(id, spec)| spec.with_groups(id)) {
+            // Asked before the transaction begins: the answer may need the turn that this takes. Groups have the keys of
+            // their table.
+            let keys = keys(spec.name.split('.').next().unwrap_or_default())?;
             let mut tx = Running::begin(&mut *session, &Intent::read_only())?;
             let rows = match scan_both_ways(&mut tx, table, None) {
                 Err(Error::NotOrdered) => look_all_up(&mut tx, table, &keys)?,
