@@ -1,7 +1,6 @@
 //! A row at which a migration has failed.
 
 use crate::duplicate::DuplicateKey;
-use crate::error::Error;
 use crate::layout::Column;
 use core::fmt;
 
@@ -24,15 +23,10 @@ impl MigrationFailed {
         Self { row: DuplicateKey::new(table, key), reason, taken: None }
     }
 
-    /// The row of this key could not be written anew: putting the new one into its table has failed so.
+    /// The same, because another row has this new key already.
     #[must_use]
-    pub fn of(table: &str, key: &[u8], error: Error) -> Self {
-        let reason = error.to_string();
-        let taken = match error {
-            Error::DuplicateKey(duplicate) => Some(duplicate.key),
-            _ => None,
-        };
-        Self { taken, ..Self::new(table, key, reason) }
+    pub fn because_taken(self, key: Vec<u8>) -> Self {
+        Self { taken: Some(key), ..self }
     }
 
     /// The same, with a key to be shown as these columns.

@@ -176,7 +176,7 @@ impl<M: Machine> Base<'_, M> {
                     | Error::UniqueViolation { .. }
                     | Error::KeyTooLong { .. }
                     | Error::ValueSize { .. }
-                    | Error::BadRow(_) => failed(MigrationFailed::of(table.name(), key, error)),
+                    | Error::BadRow(_) => failed(not_put(table.name(), key, error)),
                     error => error,
                 })
             };
@@ -277,6 +277,16 @@ fn attempt<M: Machine>(
         }
     }
     tx.commit().map(|_| ())
+}
+
+/// The row of a key could not be written anew, since its new one could not be put into its table.
+#[cold]
+fn not_put(table: &str, key: &[u8], error: Error) -> MigrationFailed {
+    let failed = MigrationFailed::new(table, key, error.to_string());
+    match error {
+        Error::DuplicateKey(duplicate) => failed.because_taken(duplicate.key),
+        _ => failed,
+    }
 }
 
 /// Adds the entry of a row to an index, if there is none.
