@@ -23,6 +23,12 @@ impl MigrationFailed {
         Self { row: DuplicateKey::new(table, key), reason, taken: None }
     }
 
+    /// The same, because another row has this new key already.
+    #[must_use]
+    pub fn because_taken(self, key: Vec<u8>) -> Self {
+        Self { taken: Some(key), ..self }
+    }
+
     /// The same, with a key to be shown as these columns.
     #[must_use]
     pub fn of_columns(self, columns: fn() -> Vec<Column>) -> Self {

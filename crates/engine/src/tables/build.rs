@@ -279,13 +279,14 @@ fn attempt<M: Machine>(
     tx.commit().map(|_| ())
 }
 
-/// The row of this key could not be written anew: putting the new one into its table has failed so.
+/// The row of a key could not be written anew, since its new one could not be put into its table.
+#[cold]
 fn not_put(table: &str, key: &[u8], error: Error) -> MigrationFailed {
-    let mut failed = MigrationFailed::new(table, key, error.to_string());
-    if let Error::DuplicateKey(duplicate) = error {
-        failed.taken = Some(duplicate.key);
+    let failed = MigrationFailed::new(table, key, error.to_string());
+    match error {
+        Error::DuplicateKey(duplicate) => failed.because_taken(duplicate.key),
+        _ => failed,
     }
-    failed
 }
 
 /// A row's new part, and those that it has in the groups of its table, which stay as they are.

@@ -107,8 +107,10 @@ impl Batch {
     }
 
     pub fn row(&self, at: usize) -> (&[u8], &[u8]) {
+        debug_assert!(at < self.len(), "a row of the batch");
         let start = if at == 0 { 0 } else { self.ends[at - 1].1 };
         let (key, value) = self.ends[at];
+        debug_assert!(start <= key && key <= value, "keys and values in turn");
         (&self.bytes[start..key], &self.bytes[key..value])
     }
 
