@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Bugs that simulated runs catch, and a seed at which they do.
-const SEEDS: [(&str, u64); 111] = [
+const SEEDS: [(&str, u64); 112] = [
     ("no-read-validation", 0),
     ("foreign-latch-ignored", 0),
     ("no-node-set", 1),
@@ -37,6 +37,7 @@ const SEEDS: [(&str, u64); 111] = [
     ("lock-taken-in-two-steps", 105),
     ("lock-taken-from-younger", 25),
     ("sibling-spun-for", 0),
+    ("call-kept", 344),
     ("switch-in-commit-window", 0),
     ("counts-not-compared", 0),
     ("added-to-an-old-value", 0),
@@ -44,7 +45,7 @@ const SEEDS: [(&str, u64); 111] = [
     ("range-not-looked-at-again", 0),
     ("rest-of-range-forgotten", 8),
     ("another-absence", 18),
-    ("part-not-checked", 0),
+    ("part-not-checked", 8),
     ("mates-left-behind", 0),
     ("latched-while-waiting", 0),
     ("no-read-lock", 1),
