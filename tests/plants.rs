@@ -110,7 +110,7 @@ const SEEDS: [(&str, u64); 112] = [
     ("layer-forgets-guard", 53),
     ("removal-forgets-guard", 97),
     ("reader-skips-validation", 7),
-    ("parent-not-rechecked", 1129),
+    ("parent-not-rechecked", 80),
     ("scan-skips-empty-leaf", 4),
     ("guard-read-too-late", 173),
     ("bucket-insert-forgets-guard", 5),
