@@ -124,16 +124,6 @@ impl Blob {
         out
     }
 
-    /// The name of the table of this number: one that a user created, or a group of one.
-    #[must_use]
-    pub fn name_of(&self, number: u32) -> Option<String> {
-        let (first, spec) = self.tables.iter().rev().find(|(first, _)| *first <= number)?;
-        match (number - first) as usize {
-            0 => Some(spec.name.clone()),
-            place => spec.group_tables().nth(place - 1).map(|group| group.name),
-        }
-    }
-
     /// Reads a catalog; `None` if the bytes are none.
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {

@@ -62,6 +62,22 @@ impl TableSpec {
         core::iter::once((id, self)).chain(ids.zip(groups)).collect()
     }
 
+    /// Refuses to insert a row in `given` parts where the table's rows have another number of them, or the table `is_group`:
+    /// rows come as a whole.
+    ///
+    /// # Errors
+    /// [`Error::PartOfRow`], [`Error::WrongParts`].
+    pub fn check_parts(&self, is_group: bool, given: usize) -> Result<()> {
+        if is_group {
+            return Err(Error::PartOfRow(self.name.clone()));
+        }
+        let accepted = 1 + self.groups.len();
+        if given != accepted {
+            return Err(Error::WrongParts { table: self.name.clone(), given, accepted });
+        }
+        Ok(())
+    }
+
     /// Refuses groups that no table can have.
     pub(crate) fn validate_groups(&self) -> Result<()> {
         let refuse = |what: &str| Err(Error::InvalidOption(format!("table {}: {what}", self.name)));

@@ -39,7 +39,7 @@ impl<K: Key, V: Row> Table<K, V> {
     ///     let shop = Shop { name: "corner".into() };
     ///     tx.insert_with(&shops, &1, &shop, &[takings.part(&Takings { earned: 0 })])
     /// })?;
-    /// // Whoever reads the name does not meet this one.
+    /// // A transaction that reads the shop's name meanwhile does not conflict with this one.
     /// db.run(|tx| tx.add(&takings, &1, Takings::EARNED, 250))?;
     /// assert_eq!(db.run(|tx| tx.get(&takings, &1))?.map(|it| it.earned), Some(250));
     /// db.run(|tx| tx.remove(&shops, &1))?;

@@ -19,7 +19,7 @@
 //! word, which is also the unlatching; a reader checks the word before and after copying. The
 //! functions are generic over the word so that loom can check them.
 
-use chiliad_machine::{Ordering, Word};
+use chiliad_machine::{Machine, Ordering, Spin, Word};
 
 pub(crate) const LATCH: u64 = 1;
 pub(crate) const ABSENT: u64 = 2;
@@ -95,6 +95,20 @@ pub(crate) fn try_latch<W: Word>(word: &W) -> Result<u64, u64> {
     }
     // Acquire pairs with the release in `publish`: we see the version that we overwrite.
     word.compare_exchange(found, found | LATCH, Ordering::Acquire, Ordering::Relaxed)
+}
+
+/// Takes the latch of a record that is not dead, after its holder, who leaves within instructions; returns the word found.
+pub(crate) fn latch<M: Machine>(word: &M::Word) -> u64 {
+    let mut spin = Spin::<M>::new();
+    loop {
+        match try_latch(word) {
+            Ok(found) => return found,
+            Err(found) => {
+                debug_assert!(found & DEAD == 0, "a record that is dead has no holder to wait for");
+                spin.wait();
+            }
+        }
+    }
 }
 
 /// Stores the latch holder's last word on the record, which unlatches it.

@@ -18,7 +18,7 @@ use crate::record_word;
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
 use chiliad_api::{Error, Get, Reason, Result, Row, TableId};
-use chiliad_machine::{Fault, Machine, Rig, Spin};
+use chiliad_machine::{Fault, Machine, Rig};
 use chiliad_storage::RecordRef;
 
 /// A part is read without its scheme.
@@ -49,29 +49,17 @@ pub(crate) static FAULTS: &[&Fault] = &[&PART_NOT_CHECKED, &MATES_LEFT_BEHIND];
 /// Marks the other parts of a row as dead whose first record has just left its index, and has `retire` free each.
 /// Nobody comes to them any more: those who did before are pinned, or find them dead.
 pub fn retire_mates<M: Machine>(first: RecordRef<M>, mut retire: impl FnMut(RecordRef<M>)) {
-    let mut next = first.mate();
-    while let Some(record) = next {
-        next = record.mate();
+    for record in first.row().skip(1) {
         kill(record);
         retire(record);
     }
 }
 
-/// Marks a record as dead that no index leads to. Who latches it meanwhile is about to be refused, and leaves within
-/// instructions.
+/// Marks a record as dead that no index leads to. A transaction that holds its latch meanwhile is about to be refused, and
+/// leaves within instructions.
 fn kill<M: Machine>(record: RecordRef<M>) {
-    let word = record.word();
-    let mut spin = Spin::<M>::new();
-    let found = loop {
-        match record_word::try_latch(word) {
-            Ok(found) => break found,
-            Err(found) => {
-                debug_assert!(found & record_word::DEAD == 0, "a row leaves its index once");
-                spin.wait();
-            }
-        }
-    };
-    record_word::publish(word, found | record_word::DEAD);
+    let found = record_word::latch::<M>(record.word());
+    record_word::publish(record.word(), found | record_word::DEAD);
 }
 
 impl<M: Machine, S: Scheme<M>> Core<M, S> {
@@ -93,7 +81,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let waits = self.attempt.waits;
             match self.look_at(of_table, sealed, key, first)? {
                 Looked::Row(_) if self.attempt.waits == waits => {}
-                // What was found is of another pin.
+                // The scheme has waited, and unpinned meanwhile: an older pin has found the row's records.
                 Looked::Row(_) => return Ok(Looked::Redo),
                 other => return Ok(other),
             }
@@ -186,7 +174,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 continue;
             }
             self.table = id;
-            // Whoever has the first part for writing has the others to himself.
+            // No other transaction is at the other parts while this one has declared the first, so this ends.
             while S::NEEDS.declares_writes && !self.declare_write(record)? {}
             let mut write = self.new_write(id, key, value, record, false);
             // Of a row that was never there nobody reads an old version, but for the stamp of its absence.
@@ -208,7 +196,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         for id in (0..view.get(id)?.parts() - 1).map(|at| id.group(at)) {
             let table = view.get(id)?;
             let Some(row) = self.get(table, Get::update(id, &key))? else {
-                // What was read of the row is not one state.
+                // Another transaction has removed the part since this one read the first.
                 return Err(self.mark_aborted(Abort::new(Reason::ReadChanged)));
             };
             self.read_added_row(table, row)?;

@@ -35,14 +35,7 @@ impl<M: Machine> Attempt<M> {
     pub fn insert_parts(&mut self, id: TableId, key: &[u8], parts: &[&[u8]]) -> Result<()> {
         self.writable(id)?;
         let table = self.table(id)?;
-        let accepted = 1 + table.spec.groups.len();
-        if table.is_group {
-            return Err(Error::PartOfRow(table.spec.name.clone()));
-        }
-        if parts.len() != accepted {
-            let (table, given) = (table.spec.name.clone(), parts.len());
-            return Err(Error::WrongParts { table, given, accepted });
-        }
+        table.spec.check_parts(table.is_group, parts.len())?;
         if self.look(id, key)?.is_some() {
             return Err(Error::duplicate_key(&self.table(id)?.spec.name, key));
         }

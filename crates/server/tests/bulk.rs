@@ -119,8 +119,7 @@ fn pgbench_loads_a_scale_beyond_a_transaction() {
         return;
     }
     run_for(500, async {
-        let path = std::env::temp_dir().join(format!("chiliad-bulk-{}", std::process::id()));
-        _ = std::fs::remove_dir_all(&path);
+        let path = child::empty_place("bulk");
         let mut served = child::start("serves_until_it_is_killed", &path);
         let port = served.port().to_string();
         let arguments =
@@ -129,9 +128,7 @@ fn pgbench_loads_a_scale_beyond_a_transaction() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         tokio::time::sleep(Duration::from_millis(50)).await;
         served.kill();
-        let db = Database::open_with(&path, Options::default()).expect("opens");
-        let running = serve(&db);
-        let client = connect(&running).await;
+        let (db, running, client) = child::reopen(&path).await;
         assert_eq!(count(&client, "pgbench_accounts").await, 1_000_000);
         assert_eq!(count(&client, "pgbench_tellers").await, 100);
         let row =
@@ -146,8 +143,5 @@ fn pgbench_loads_a_scale_beyond_a_transaction() {
 /// The process that is killed: nothing unless it is one.
 #[test]
 fn serves_until_it_is_killed() {
-    child::serve_if_asked(|path| {
-        let durable = options().durability(chiliad::Durability::Sync);
-        Database::open_with(path, durable).expect("opens")
-    });
+    child::serve_if_asked(options());
 }

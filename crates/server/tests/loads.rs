@@ -2,7 +2,7 @@
 
 mod common;
 
-use chiliad::{Database, Durability, Options};
+use chiliad::{Database, Options};
 use common::raw::Raw;
 use common::{child, connect, run_for, serve, state};
 use futures_util::SinkExt;
@@ -176,8 +176,7 @@ enum Acknowledged {
 fn a_crash_leaves_a_load_and_a_key_whole_or_not_there() {
     const ROWS: u32 = 20_000;
     run_for(240, async {
-        let path = std::env::temp_dir().join(format!("chiliad-loads-{}", std::process::id()));
-        _ = std::fs::remove_dir_all(&path);
+        let path = child::empty_place("loads");
         let mut seen = std::collections::BTreeSet::new();
         for cycle in 0..16_u64 {
             let mut served = child::start("serves_until_it_is_killed", &path);
@@ -185,9 +184,7 @@ fn a_crash_leaves_a_load_and_a_key_whole_or_not_there() {
             tokio::time::sleep(Duration::from_millis(20 + cycle * 61)).await;
             served.kill();
             let acknowledged = work.await.expect("no panic");
-            let db = Database::open_with(&path, Options::default()).expect("opens");
-            let running = serve(&db);
-            let client = connect(&running).await;
+            let (_db, running, client) = child::reopen(&path).await;
             let is_there = client.query("SELECT 1 FROM t WHERE id = -1", &[]).await.is_ok();
             let found = match is_there {
                 false => (0, false),
@@ -216,8 +213,5 @@ fn a_crash_leaves_a_load_and_a_key_whole_or_not_there() {
 /// The process that is killed: nothing unless it is one.
 #[test]
 fn serves_until_it_is_killed() {
-    child::serve_if_asked(|path| {
-        let options = Options::default().durability(Durability::Sync);
-        Database::open_with(path, options).expect("opens")
-    });
+    child::serve_if_asked(Options::default());
 }

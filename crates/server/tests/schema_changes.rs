@@ -3,7 +3,7 @@
 
 mod common;
 
-use chiliad::{Database, Durability, Options, Scheme};
+use chiliad::{Database, Options, Scheme};
 use common::{child, connect, refusal, run_for, serve};
 use std::time::Duration;
 use tokio_postgres::{Client, SimpleQueryMessage};
@@ -233,8 +233,7 @@ fn changes_that_wait_for_each_other_are_refused() {
 #[test]
 fn a_crash_leaves_all_changes_of_a_transaction_or_none() {
     run_for(180, async {
-        let path = std::env::temp_dir().join(format!("chiliad-schema-{}", std::process::id()));
-        _ = std::fs::remove_dir_all(&path);
+        let path = child::empty_place("schema");
         let (mut last, mut cut) = (0_u32, 0);
         for cycle in 0..12_u64 {
             let mut served = child::start("serves_until_it_is_killed", &path);
@@ -263,9 +262,7 @@ fn a_crash_leaves_all_changes_of_a_transaction_or_none() {
             tokio::time::sleep(Duration::from_millis(100 + cycle * 37)).await;
             served.kill();
             let acknowledged = work.await.expect("no panic");
-            let db = Database::open_with(&path, Options::default()).expect("opens");
-            let running = serve(&db);
-            let client = connect(&running).await;
+            let (db, running, client) = child::reopen(&path).await;
             let found = tables(&db);
             let number = found.iter().find_map(|it| it.strip_prefix('t')?.parse::<u32>().ok());
             let number = number.unwrap_or(0);
@@ -295,8 +292,5 @@ fn a_crash_leaves_all_changes_of_a_transaction_or_none() {
 /// The process that is killed: nothing unless it is one.
 #[test]
 fn serves_until_it_is_killed() {
-    child::serve_if_asked(|path| {
-        let options = Options::default().durability(Durability::Sync);
-        Database::open_with(path, options).expect("opens")
-    });
+    child::serve_if_asked(Options::default());
 }

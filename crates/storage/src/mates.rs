@@ -45,9 +45,15 @@ impl<M: Machine> RecordRef<M> {
         (0..part).try_fold(self, |record, _| record.mate())
     }
 
-    /// This record and its mates.
+    /// This record and its mates. The caller may free each record as it comes.
     pub fn row(self) -> impl Iterator<Item = Self> {
-        core::iter::successors(Some(self), |record| record.mate())
+        let mut next = Some(self);
+        core::iter::from_fn(move || {
+            let record = next?;
+            // Read before the caller has the record, and may free it.
+            next = record.mate();
+            Some(record)
+        })
     }
 
     /// Puts the pointer in place.
@@ -139,9 +145,7 @@ impl<M: Machine> LocalHeap<M> {
     /// # Safety
     /// As for [`LocalHeap::free_record`], of each of them.
     pub unsafe fn free_row(&mut self, first: RecordRef<M>) {
-        let mut next = Some(first);
-        while let Some(record) = next {
-            next = record.mate();
+        for record in first.row() {
             // SAFETY: the caller's promise.
             unsafe { self.free_record(Kind::Record, record) };
         }

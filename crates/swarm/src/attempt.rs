@@ -234,14 +234,7 @@ impl Attempt {
         self.operate(view);
         check_key(key)?;
         let of = self.writable(view, table)?;
-        let accepted = 1 + of.spec.groups.len();
-        if of.is_group {
-            return Err(Error::PartOfRow(of.spec.name.clone()));
-        }
-        if parts.len() != accepted {
-            let (table, given) = (of.spec.name.clone(), parts.len());
-            return Err(Error::WrongParts { table, given, accepted });
-        }
+        of.spec.check_parts(of.is_group, parts.len())?;
         if view.find_place(of, KeySource::Bytes(key)).is_some() {
             return Err(Error::duplicate_key(&of.spec.name, key));
         }

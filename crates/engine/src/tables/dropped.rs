@@ -29,7 +29,7 @@ mod models;
 
 use crate::record_word;
 use crate::tables::table::Stored;
-use chiliad_machine::{Fault, Latch, Machine, Ordering, Rig, Shared, Spin, Word};
+use chiliad_machine::{Fault, Latch, Machine, Ordering, Rig, Shared, Word};
 use chiliad_storage::{Heap, Kind, LocalHeap, RecordRef, Slot, Slots, Teardown};
 use std::sync::Arc;
 
@@ -189,9 +189,7 @@ unsafe fn discard_row<M: Machine>(
     first: RecordRef<M>,
     versions_expire: bool,
 ) {
-    let mut next = Some(first);
-    while let Some(record) = next {
-        next = record.mate();
+    for record in first.row() {
         // SAFETY: the caller's promise; nothing but the record before led to the next one.
         unsafe { discard(heap, record, versions_expire) };
     }
@@ -211,13 +209,7 @@ unsafe fn discard<M: Machine>(
     // The holder, if there is one, is a collector that kept the slot's address from an earlier life,
     // in a table that it still sees; it leaves within instructions. Transactions that placed or
     // wrote the record have ended.
-    let mut spin = Spin::<M>::new();
-    let found = loop {
-        match record_word::try_latch(word) {
-            Ok(found) => break found,
-            Err(_) => spin.wait(),
-        }
-    };
+    let found = record_word::latch::<M>(word);
     M::enter_section();
     let mut next = if versions_expire { record.overflow() } else { record.next(Ordering::Relaxed) };
     record.set_next(None, Ordering::Relaxed);

@@ -1,9 +1,10 @@
 //! A server in a process of its own, to be killed: the program of the tests, started again for one of them.
 
-use super::serve;
-use chiliad::Database;
+use super::{connect, serve};
+use chiliad::{Database, Durability, Options};
+use chiliad_server::Running;
 use std::io::{BufRead, BufReader, Lines};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use tokio_postgres::{Client, NoTls};
 
@@ -39,15 +40,31 @@ pub fn start(test: &str, path: &Path) -> Served {
     Served { process, _said: lines, port }
 }
 
-/// Serves until the process is killed, if it was started for that.
-pub fn serve_if_asked(open: impl FnOnce(&Path) -> Database) {
+/// A place for the process's database, with nothing there.
+pub fn empty_place(of: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("chiliad-{of}-{}", std::process::id()));
+    _ = std::fs::remove_dir_all(&path);
+    path
+}
+
+/// Serves a database whose commits are durable until the process is killed, if it was started for that.
+pub fn serve_if_asked(options: Options) {
     let Some(path) = std::env::var_os(OPENS) else { return };
-    let db = open(Path::new(&path));
+    let durable = options.durability(Durability::Sync);
+    let db = Database::open_with(Path::new(&path), durable).expect("opens");
     let running = serve(&db);
     println!("{SAYS}{}", running.addresses()[0].port());
     loop {
         std::thread::park();
     }
+}
+
+/// What a process has left behind, served in this one, and a client of it.
+pub async fn reopen(path: &Path) -> (Database, Running, Client) {
+    let db = Database::open_with(path, Options::default()).expect("opens");
+    let running = serve(&db);
+    let client = connect(&running).await;
+    (db, running, client)
 }
 
 impl Served {

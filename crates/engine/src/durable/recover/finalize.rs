@@ -114,10 +114,7 @@ impl<'a, M: Machine> Finalizers<'a, M> {
                 continue;
             }
             // Each part of a row counts, as in checkpoints.
-            for mate in record.row().skip(1) {
-                value.clear();
-                rows += u64::from(restore::stable_read(mate, value).is_some());
-            }
+            rows += record.row().skip(1).filter(|&mate| restore::is_present(mate)).count() as u64;
             value.clear();
             if restore::stable_read(record, value).is_none() {
                 continue;

@@ -142,7 +142,7 @@ fn replace<M: Machine>(
     record: RecordRef<M>,
     version: Restored<'_>,
 ) -> Result<(), OutOfMemory> {
-    let prior = latch(record);
+    let prior = record_word::latch::<M>(record.word());
     M::enter_section();
     let replaced = replace_latched(heap, record, version, prior);
     record_word::publish(record.word(), *replaced.as_ref().unwrap_or(&prior));
@@ -161,7 +161,7 @@ fn replace_part<M: Machine>(
     if !table.is_group() {
         return replace(heap, first, version);
     }
-    let prior = latch(first);
+    let prior = record_word::latch::<M>(first.word());
     M::enter_section();
     let mut record = table.of_row(first);
     let unknown = record.word().load(Ordering::Relaxed) == UNKNOWN;
@@ -178,21 +178,10 @@ fn replace_part<M: Machine>(
         replaced = replace_latched(heap, record, version, found)
             .map(|word| record.word().store(word, Ordering::Relaxed));
     }
-    // Release, in here, pairs with the acquire in `latch`.
+    // Release, in here, pairs with the acquire in `try_latch`.
     record_word::publish(first.word(), prior);
     M::leave_section();
     replaced
-}
-
-/// Latches a record; returns its word.
-fn latch<M: Machine>(record: RecordRef<M>) -> u64 {
-    let mut spin = Spin::<M>::new();
-    loop {
-        match record_word::try_latch(record.word()) {
-            Ok(prior) => return prior,
-            Err(_) => spin.wait(),
-        }
-    }
 }
 
 /// As `replace`, under the record's latch; returns the word that the record is to have.
@@ -251,6 +240,11 @@ pub fn finalize<M: Machine>(record: RecordRef<M>) {
     word.store(found & record_word::ABSENT, Ordering::Relaxed);
 }
 
+/// Whether the version in place of a record that nobody writes is a row.
+pub fn is_present<M: Machine>(record: RecordRef<M>) -> bool {
+    record.word().load(Ordering::Relaxed) & (record_word::ABSENT | record_word::DEAD) == 0
+}
+
 /// Takes the row of `key` out of its index if its version is absent.
 pub fn clear_away<M: Machine>(heap: &mut LocalHeap<M>, table: &Table<M>, key: &[u8]) {
     debug_assert!(heap.is_pinned(), "what is found stays");
@@ -275,9 +269,7 @@ pub fn clear_away<M: Machine>(heap: &mut LocalHeap<M>, table: &Table<M>, key: &[
         true
     };
     if table.index.unlink(heap, key, record, &mut NoHooks, &mut confirm) {
-        let mut next = Some(record);
-        while let Some(record) = next {
-            next = record.mate();
+        for record in record.row() {
             // SAFETY: the row has left its index during this pin, by our hand.
             unsafe { heap.retire_record(SlotKind::Record, record) };
         }

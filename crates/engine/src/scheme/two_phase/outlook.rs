@@ -1,9 +1,9 @@
-//! What a worker expects of a wait for a lock that may last for a limited time.
+//! Predicts whether a worker's wait for a lock, where waits have a time limit, ends before the limit.
 //!
 //! A transaction that waits keeps others from what it holds. If its wait is cut off at the limit, it did so for nothing, and
 //! so do those who waited for it meanwhile, until none of them gets through; and each that gives up takes the latch of the
-//! list, which whoever releases the lock has to take as well. So nobody begins a wait that is likely to be cut off: it
-//! gives up at once, as it does without time to wait at all.
+//! list, which the transaction that releases the lock has to take as well. So a transaction does not begin a wait that is
+//! likely to be cut off: it gives up at once, as it does without time to wait at all.
 //!
 //! The expectation is an average of the worker's last waits, in which one that was cut off counts as more than the limit. Each
 //! wait that is not begun lowers it a little, so that in the end one is tried again. Where the first to
@@ -21,7 +21,7 @@ const NEWEST_PART: u64 = 8;
 /// A wait that is not begun lowers the average by this part of itself: one wait in some eighty is begun where all are cut off.
 const FORGOTTEN_PART: u64 = 256;
 
-/// What a worker expects of its waits.
+/// How long a worker's waits have lasted, on average, and so how long its next one is expected to last.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Outlook {
     /// Averages, in ticks: of the first to wait for a lock, and of those behind others.
