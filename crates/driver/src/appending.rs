@@ -1,6 +1,6 @@
 //! Appends to a shared log alone: how fast it takes records, and how long each call takes.
 
-use super::threads::{join, no_thread};
+use super::threads::{join, start};
 use super::{Failure, Progress};
 use chiliad_machine::shared_log::SharedLog;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -63,12 +63,9 @@ pub fn run_appending(
     let begun = Instant::now();
     let calls = thread::scope(|scope| {
         let append = || appending.append(log, &counts);
-        let start = |_| thread::Builder::new().spawn_scoped(scope, append);
-        let threads: Result<Vec<_>, _> = (0..appending.threads).map(start).collect();
-        let threads = threads.map_err(|error| {
-            counts.over.store(true, Ordering::Relaxed);
-            no_thread(error)
-        })?;
+        let begin = |_| start(scope, append);
+        let threads: Result<Vec<_>, _> = (0..appending.threads).map(begin).collect();
+        let threads = threads.inspect_err(|_| counts.over.store(true, Ordering::Relaxed))?;
         while begun.elapsed() < appending.duration && !progress.interrupted() {
             thread::sleep(LOOK.min(appending.duration));
         }

@@ -1,5 +1,6 @@
 //! Loading in parallel: threads take part after part until none is left.
 
+use super::threads::start;
 use super::{Failure, Progress, Target};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -36,10 +37,10 @@ pub(crate) fn load(
         result
     };
     thread::scope(|scope| {
-        let start = |_| thread::Builder::new().spawn_scoped(scope, work);
+        let begin = |_| start(scope, work);
         // With fewer threads it takes longer.
         let threads: Vec<_> =
-            (0..threads.clamp(1, parts.max(1))).map(start).take_while(Result::is_ok).collect();
+            (0..threads.clamp(1, parts.max(1))).map(begin).take_while(Result::is_ok).collect();
         let threads: Vec<_> = threads.into_iter().flatten().collect();
         if threads.is_empty() {
             return Err(Failure::Host("no thread that loads could start".into()));

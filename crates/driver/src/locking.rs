@@ -123,15 +123,12 @@ fn count(
     signals.set(Phase::Measure);
     let start = Instant::now();
     std::thread::scope(|scope| {
-        let start = |it| {
+        let begin = |it| {
             let (work, signals) = (&work, &signals);
-            std::thread::Builder::new().spawn_scoped(scope, move || work(it, signals))
+            super::threads::start(scope, move || work(it, signals))
         };
-        let threads: Result<Vec<_>, _> = (0..threads).map(start).collect();
-        let threads = threads.map_err(|error| {
-            signals.set(Phase::Stop);
-            super::threads::no_thread(error)
-        })?;
+        let threads: Result<Vec<_>, _> = (0..threads).map(begin).collect();
+        let threads = threads.inspect_err(|_| signals.set(Phase::Stop))?;
         threads.into_iter().try_for_each(|thread| super::threads::join(thread.join()))
     })?;
     let memory_bytes = super::series::resident_bytes();

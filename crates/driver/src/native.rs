@@ -13,7 +13,7 @@ use super::client::ClientReport;
 use super::series::{SAMPLE_INTERVAL, Series, resident_bytes};
 use super::signals::{Phase, RunSignals, Signals};
 use super::slices::Slices;
-use super::threads::{join, no_thread, place};
+use super::threads::{join, place, start};
 use super::{
     Bell, Deferrals, Failure, Idle, Length, NativeReport, Plan, Progress, Tally, Target, load,
     watch,
@@ -115,7 +115,7 @@ impl StopHelpers<'_> {
         scope: &'scope thread::Scope<'scope, '_>,
         task: impl FnOnce() + Send + 'scope,
     ) -> Result<(), Failure> {
-        let helper = thread::Builder::new().spawn_scoped(scope, task).map_err(no_thread)?;
+        let helper = start(scope, task)?;
         self.threads.push(helper.thread().clone());
         Ok(())
     }
@@ -196,16 +196,16 @@ fn run_clients(
         let mut clients = Vec::with_capacity(plan.clients);
         for index in 0..plan.clients {
             let (shared, cores, pace) = (&shared, &cores, &pace);
-            let client = thread::Builder::new().spawn_scoped(scope, move || {
+            let client = start(scope, move || {
                 place(cores, plan.cores, plan.clients, index);
                 run_crew(target, plan, pace, shared, index)
             });
             match client {
                 Ok(client) => clients.push(client),
-                Err(error) => {
+                Err(failure) => {
                     signals.set(Phase::Stop);
                     signals.wake::<Interleaved>();
-                    return Err(no_thread(error));
+                    return Err(failure);
                 }
             }
         }
@@ -262,11 +262,10 @@ fn spawn_watch<'scope>(
 ) -> Result<Option<thread::ScopedJoinHandle<'scope, Idle>>, Failure> {
     let Some(limit) = plan.idle_max else { return Ok(None) };
     let watch = move || watch::watch(signals, limit);
-    let watch = thread::Builder::new().spawn_scoped(scope, watch);
-    watch.map(Some).map_err(|error| {
+    let watch = start(scope, watch);
+    watch.map(Some).inspect_err(|_| {
         signals.set(Phase::Stop);
         signals.wake::<Interleaved>();
-        no_thread(error)
     })
 }
 
@@ -281,14 +280,13 @@ fn spawn_stalled<'scope>(
     if plan.stalled_at.is_none() {
         return Ok(None);
     }
-    let stalled = thread::Builder::new().spawn_scoped(scope, move || {
+    let stalled = start(scope, move || {
         place(cores, plan.cores, usize::MAX, 0);
         target.run_stalled(plan, shared)
     });
-    stalled.map(Some).map_err(|error| {
+    stalled.map(Some).inspect_err(|_| {
         shared.0.set(Phase::Stop);
         shared.0.wake::<Interleaved>();
-        no_thread(error)
     })
 }
 

@@ -1,13 +1,18 @@
 //! The drivers' own threads: where they run, and what comes of them.
 
 use super::Failure;
+use chiliad_host::threads;
 use chiliad_machine::restrict_to_cores;
 use std::any::Any;
-use std::io;
+use std::thread::{Scope, ScopedJoinHandle};
 
-/// The system has refused a thread.
-pub(crate) fn no_thread(error: io::Error) -> Failure {
-    Failure::Host(format!("a thread could not start: {error}"))
+/// Starts a thread, unless the system refuses it.
+pub(crate) fn start<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    task: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>, Failure> {
+    let refused = |error| Failure::Host(format!("a thread could not start: {error}"));
+    threads::start(scope, task).map_err(refused)
 }
 
 /// Lets the calling thread, client `index`, run on `wanted` of `cores`: on one of its own if there

@@ -3,7 +3,7 @@
 
 use super::series::resident_bytes;
 use super::signals::{Phase, Signals};
-use super::threads::{join, no_thread, place};
+use super::threads::{join, place, start};
 use super::{Failure, Progress};
 use chiliad_machine::allowed_cores;
 use std::thread;
@@ -43,18 +43,15 @@ impl Window {
         let signals = Signals::new(self.threads, Phase::Warmup, u64::MAX);
         let cores = allowed_cores();
         thread::scope(|scope| {
-            let start = |index| {
+            let begin = |index| {
                 let (work, signals, cores) = (&work, &signals, &cores);
-                thread::Builder::new().spawn_scoped(scope, move || {
+                start(scope, move || {
                     place(cores, self.threads, self.threads, index);
                     work(index, signals)
                 })
             };
-            let threads: Result<Vec<_>, _> = (0..self.threads).map(start).collect();
-            let threads = threads.map_err(|error| {
-                signals.set(Phase::Stop);
-                no_thread(error)
-            })?;
+            let threads: Result<Vec<_>, _> = (0..self.threads).map(begin).collect();
+            let threads = threads.inspect_err(|_| signals.set(Phase::Stop))?;
             thread::sleep(self.warmup);
             let start = Instant::now();
             let before = signals.committed();

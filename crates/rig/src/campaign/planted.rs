@@ -73,13 +73,7 @@ pub fn run_planted(
             bar.inc(1);
         }
     };
-    let started = thread::scope(|threads| {
-        let started = side_by_side(threads, scope.threads, searches);
-        if started.is_err() {
-            next.store(faults.len(), Ordering::Relaxed);
-        }
-        started
-    });
+    let started = thread::scope(|threads| side_by_side(threads, scope.threads, searches));
     bar.finish_and_clear();
     started?;
     let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -76,13 +76,7 @@ pub fn run_seeds(seeds: Range<u64>, scope: &Scope<'_>) -> Result<Report, Stop> {
             bar.inc(1);
         }
     };
-    let begun = thread::scope(|threads| {
-        let begun = side_by_side(threads, scope.threads, cases);
-        if begun.is_err() {
-            last.store(0, Ordering::Relaxed);
-        }
-        begun
-    });
+    let begun = thread::scope(|threads| side_by_side(threads, scope.threads, cases));
     bar.finish_and_clear();
     begun?;
     let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);

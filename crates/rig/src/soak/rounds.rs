@@ -130,13 +130,7 @@ impl Soak<'_> {
                 }
             }
         };
-        thread::scope(|scope| {
-            let begun = threads::side_by_side(scope, self.order.load.cores, runs);
-            if begun.is_err() {
-                next.store(cells.len(), Ordering::Relaxed);
-            }
-            begun
-        })?;
+        thread::scope(|scope| threads::side_by_side(scope, self.order.load.cores, runs))?;
         trouble.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 
