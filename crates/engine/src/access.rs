@@ -184,8 +184,8 @@ impl<M: Machine> WriteSet<M> {
         self.additions.push(addition);
     }
 
-    /// Adds a write of a record that has none yet, and returns its index.
-    #[inline]
+    /// Adds a write of a record that has none yet, and returns its index. Inlined, so that the write is made in its place.
+    #[inline(always)]
     pub fn push(&mut self, write: Write<M>) -> u32 {
         M::work(Cost::Write, 1);
         let index = self.entries.len();

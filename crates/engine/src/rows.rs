@@ -176,10 +176,11 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             self.table = id;
             // No other transaction is at the other parts while this one has declared the first, so this ends.
             while S::NEEDS.declares_writes && !self.declare_write(record)? {}
-            let mut write = self.new_write(id, key, value, record, false);
+            self.push_write(id, key, value, record, false);
             // Of a row that was never there nobody reads an old version, but for the stamp of its absence.
-            write.keep &= !fresh || self.verification.is_on();
-            self.writes.push(write);
+            if let Some(write) = self.writes.entries.last_mut() {
+                write.keep &= !fresh || self.verification.is_on();
+            }
         }
         Ok(())
     }

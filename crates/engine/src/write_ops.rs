@@ -114,8 +114,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                         if S::NEEDS.declares_writes && !self.declare_write(record)? {
                             continue;
                         }
-                        let write = self.new_write(id, key, value, record, false);
-                        self.writes.push(write);
+                        self.push_write(id, key, value, record, false);
                         (record, false)
                     }
                     Claim::Redo => continue,
@@ -207,8 +206,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.changes = changes;
         if placed.is_some() {
             // Whatever the scheme has said: what is in the index is in the write set.
-            let write = self.new_write(id, key, parts[0], record, true);
-            self.writes.push(write);
+            self.push_write(id, key, parts[0], record, true);
         }
         let last = self.writes.entries.last();
         debug_assert!(
@@ -219,19 +217,20 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         done
     }
 
-    #[inline]
-    pub(crate) fn new_write(
+    /// Adds the write of a record that has none yet.
+    pub(crate) fn push_write(
         &mut self,
         id: TableId,
         key: &[u8],
         value: &[u8],
         record: RecordRef<M>,
         placed: bool,
-    ) -> Write<M> {
+    ) {
         let prior = if placed { record.word().load(Ordering::Relaxed) } else { 0 };
         let key = self.arena.push(key);
         let value = (Kind::Put, self.arena.push(value));
-        Write { placed, prior, ..Write::new(record, (id, key), value, self.keeps(id)) }
+        let write = Write::new(record, (id, key), value, self.keeps(id));
+        self.writes.push(Write { placed, prior, ..write });
     }
 
     /// Looks at a record that an insertion found under its key.
@@ -405,8 +404,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 return Ok(());
             }
             if !S::NEEDS.declares_writes || self.declare_write(record)? {
-                let write = self.new_write(id, key, value, record, false);
-                self.writes.push(write);
+                self.push_write(id, key, value, record, false);
                 return Ok(());
             }
         }

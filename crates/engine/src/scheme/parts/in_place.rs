@@ -15,26 +15,31 @@ use chiliad_storage::{Kind as SlotKind, RecordRef};
 const PATIENCE: u32 = 256;
 
 /// Latches a record to be written, waiting for a moment.
+#[inline]
 pub fn latch<M: Machine>(record: RecordRef<M>) -> Result<u64, Abort<M>> {
     M::work(Cost::Lock, 1);
+    record_word::try_latch(record.word()).or_else(|found| latch_soon(record, found))
+}
+
+/// Latches a record that was `found` latched or dead.
+#[cold]
+fn latch_soon<M: Machine>(record: RecordRef<M>, mut found: u64) -> Result<u64, Abort<M>> {
+    const PLACEHOLDER: u64 = record_word::ABSENT | record_word::LATCH;
     let mut spin = Spin::<M>::new();
-    for _ in 0..PATIENCE {
+    for _ in 1..PATIENCE {
+        // A placeholder's holder may be in user code.
+        if found & record_word::DEAD != 0 || found & PLACEHOLDER == PLACEHOLDER {
+            break;
+        }
+        spin.wait();
         match record_word::try_latch(record.word()) {
             Ok(prior) => return Ok(prior),
-            Err(found) if found & record_word::DEAD != 0 => {
-                return Err(Abort::over(Reason::Vanished, record));
-            }
-            // A placeholder's holder may be in user code.
-            Err(found)
-                if found & (record_word::ABSENT | record_word::LATCH)
-                    == record_word::ABSENT | record_word::LATCH =>
-            {
-                break;
-            }
-            Err(_) => spin.wait(),
+            Err(other) => found = other,
         }
     }
-    Err(Abort::over(Reason::WriteLatched, record))
+    let dead = found & record_word::DEAD != 0;
+    let reason = if dead { Reason::Vanished } else { Reason::WriteLatched };
+    Err(Abort::over(reason, record))
 }
 
 /// Notes the words of the versions that the writes replace, and puts blocks by for values that do not

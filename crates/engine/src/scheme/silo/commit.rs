@@ -25,8 +25,12 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         if self.snapshot != 0 {
             return Ok(CommitPoint { epoch: self.snapshot, order: 0 });
         }
-        if !writes.is_empty() {
-            self.latch_all(writes)?;
+        match &mut writes.entries[..] {
+            [] => {}
+            [write] if write.placed => {}
+            // One has no order.
+            [write] => Self::latch(write)?,
+            _ => Self::latch_all(writes)?,
         }
         // The serialization point. Full: the latches are visible before any word below is looked
         // at, and what readers copied cannot be of after; pairs with the same fence of peers.
@@ -49,12 +53,9 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     }
 
     /// Phase 1, in the order of addresses, so that no two wait for each other for long.
-    fn latch_all(&mut self, writes: &mut WriteSet<M>) -> Result<(), Abort<M>> {
+    fn latch_all(writes: &mut WriteSet<M>) -> Result<(), Abort<M>> {
         let WriteSet { entries, order, .. } = writes;
         order.clear();
-        if let [write] = &mut entries[..] {
-            return if write.placed { Ok(()) } else { Self::latch(write) };
-        }
         for (at, write) in entries.iter().enumerate() {
             if !write.placed {
                 order.push(at as u32);
