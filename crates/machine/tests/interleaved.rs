@@ -244,6 +244,25 @@ fn a_fiber_sleeps_until_its_time_while_siblings_run() {
     assert!(ran.get() > 1);
 }
 
+/// However often others come back from sleep, one that has had its turn has another.
+#[test]
+fn who_can_run_does_so_although_others_keep_waking() {
+    let over = Cell::new(false);
+    let most = run(8, |fiber| {
+        let mut turns = 0;
+        if fiber == 0 {
+            (0..100).for_each(|_| Interleaved::yield_now());
+            over.set(true);
+        }
+        while !over.get() && turns < 100_000 {
+            turns += 1;
+            Interleaved::park_until(Interleaved::now());
+        }
+        turns
+    });
+    assert!(most.iter().all(|&turns| turns < 10_000), "{most:?}");
+}
+
 #[test]
 fn a_panic_ends_one_fiber_and_leaves_its_siblings_alone() {
     /// Looks, while its fiber unwinds, whether anybody else runs.

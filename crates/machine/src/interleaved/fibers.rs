@@ -506,7 +506,7 @@ struct Leader<'a> {
     idle: Option<&'a dyn Idle>,
 }
 
-impl Leader<'_> {
+impl<'a> Leader<'a> {
     /// Lets the fibers run until all are over.
     fn run(&mut self) {
         loop {
@@ -621,7 +621,7 @@ impl Leader<'_> {
         loop {
             let due = self.wake();
             while !self.gate.is_empty() && self.in_flight() < self.group.limit.get() {
-                self.round.extend(self.gate.pop_front());
+                self.gate.pop_front().into_iter().for_each(|fiber| self.line_up(fiber));
             }
             if !self.round.is_empty() || self.parked.is_empty() {
                 return;
@@ -630,31 +630,42 @@ impl Leader<'_> {
         }
     }
 
+    /// Takes a fiber into the round, as the last whose turn comes. At the end of the list it would come before those whose
+    /// places have passed, and these never while others keep coming.
+    fn line_up(&mut self, fiber: &'a Fiber) {
+        self.place = self.place.min(self.round.len());
+        self.round.insert(self.place, fiber);
+        self.place += 1;
+    }
+
     /// Takes back into the round the fibers that were woken or whose time has come. Returns when the next one's
     /// will. One that was woken in the middle of a transaction runs next: it holds what others wait for.
     fn wake(&mut self) -> Ticks {
         self.group.bell.hush(&mut self.woken);
-        let mut next = self.place.min(self.round.len());
-        for index in self.woken.drain(..) {
+        self.place = self.place.min(self.round.len());
+        let mut urgent = 0;
+        let mut woken = core::mem::take(&mut self.woken);
+        for index in woken.drain(..) {
             let fiber = &self.fibers[index as usize];
             // One that is awake has taken its permit, or will when it is about to sleep.
             if self.parked.contains(index) && fiber.take_permit() {
                 self.parked.remove(index);
                 fiber.woken.set(Woken::ByPeer);
                 if fiber.holds.get() {
-                    self.round.insert(next, fiber);
-                    next += 1;
+                    self.round.insert(self.place + urgent, fiber);
+                    urgent += 1;
                 } else {
-                    self.round.push(fiber);
+                    self.line_up(fiber);
                 }
             }
         }
+        self.woken = woken;
         if self.parked.first_time() < Ticks::MAX {
             let now = Native::now();
             while let Some(index) = self.parked.take_due(now) {
                 let fiber = &self.fibers[index as usize];
                 fiber.woken.set(Woken::ByTime);
-                self.round.push(fiber);
+                self.line_up(fiber);
             }
         }
         self.parked.first_time()
