@@ -179,7 +179,14 @@ impl EventLoop {
         while !self.over.get() {
             let next = self.ready.borrow_mut().pop_front();
             match next {
-                Some(at) => self.serve(at),
+                Some(at) => {
+                    // Whoever looked may be the one that serves now, and this statement may wait, too: statements
+                    // that wait can keep the thread so busy that it never sleeps in the poll.
+                    if self.busy.get() > 0 && !self.looks.get() {
+                        self.wake_member();
+                    }
+                    self.serve(at);
+                }
                 None => self.rest(number),
             }
         }
