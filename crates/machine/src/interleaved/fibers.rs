@@ -630,8 +630,7 @@ impl<'a> Leader<'a> {
         }
     }
 
-    /// Takes a fiber into the round, as the last whose turn comes. At the end of the list it would come before those whose
-    /// places have passed, and these never while others keep coming.
+    /// Takes a fiber into the round as the last whose turn comes, behind those whose places have passed.
     fn line_up(&mut self, fiber: &'a Fiber) {
         self.place = self.place.min(self.round.len());
         self.round.insert(self.place, fiber);
@@ -642,7 +641,6 @@ impl<'a> Leader<'a> {
     /// will. One that was woken in the middle of a transaction runs next: it holds what others wait for.
     fn wake(&mut self) -> Ticks {
         self.group.bell.hush(&mut self.woken);
-        self.place = self.place.min(self.round.len());
         let mut urgent = 0;
         let mut woken = core::mem::take(&mut self.woken);
         for index in woken.drain(..) {
@@ -652,7 +650,7 @@ impl<'a> Leader<'a> {
                 self.parked.remove(index);
                 fiber.woken.set(Woken::ByPeer);
                 if fiber.holds.get() {
-                    self.round.insert(self.place + urgent, fiber);
+                    self.round.insert(self.round.len().min(self.place + urgent), fiber);
                     urgent += 1;
                 } else {
                     self.line_up(fiber);
@@ -663,9 +661,8 @@ impl<'a> Leader<'a> {
         if self.parked.first_time() < Ticks::MAX {
             let now = Native::now();
             while let Some(index) = self.parked.take_due(now) {
-                let fiber = &self.fibers[index as usize];
-                fiber.woken.set(Woken::ByTime);
-                self.line_up(fiber);
+                self.fibers[index as usize].woken.set(Woken::ByTime);
+                self.line_up(&self.fibers[index as usize]);
             }
         }
         self.parked.first_time()
