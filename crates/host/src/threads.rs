@@ -1,13 +1,14 @@
 //! Threads, which the system may refuse.
 
 use crate::failure::Stop;
+use chiliad_machine::Spare;
 use std::hint::black_box;
 use std::io;
-use std::sync::{Arc, PoisonError, RwLock};
-use std::thread::{Builder, Scope, ScopedJoinHandle};
+use std::sync::{Arc, Barrier, PoisonError, RwLock};
+use std::thread::{self, Builder, Scope, ScopedJoinHandle};
 
-/// Address space that is free before a thread starts: its stack, and several times what its start takes beside
-/// that. Where the start itself finds no more it cannot fail: it ends the process.
+/// Address space that has to be free before a thread starts: its stack, and several times what its start maps besides.
+/// A start that finds too little for the rest ends the process.
 const FREE_BYTES: usize = 8 << 20;
 
 /// The system gave no thread.
@@ -21,7 +22,8 @@ pub fn too_much(problem: &str) -> Stop {
     Stop::BadInput(format!("{problem}; {accepted}"))
 }
 
-/// Starts a thread, if the process has the address space for it.
+/// Starts a thread, if the process has the address space for it, and returns when it has begun: what the allocator takes
+/// for a thread at its start, which can be all that is left, is never taken from the start of the next one.
 ///
 /// # Errors
 /// Those of the system; [`io::ErrorKind::OutOfMemory`] where address space runs out (`ulimit -v`).
@@ -29,31 +31,43 @@ pub fn start<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     body: impl FnOnce() -> T + Send + 'scope,
 ) -> io::Result<ScopedJoinHandle<'scope, T>> {
-    // So large a block is a mapping of its own, of which nothing is touched.
-    let mut free = Vec::<u8>::new();
-    free.try_reserve_exact(FREE_BYTES).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
-    drop(black_box(free));
-    Builder::new().spawn_scoped(scope, body)
+    // The thread finds as much as it needs, and leaves as much to the others.
+    let kept = Spare::keep(FREE_BYTES).zip(Spare::keep(FREE_BYTES));
+    let Some((for_others, for_the_thread)) = kept else {
+        return Err(io::ErrorKind::OutOfMemory.into());
+    };
+    drop(for_the_thread);
+    let begun = Arc::new(Barrier::new(2));
+    let begins = Arc::clone(&begun);
+    let started = Builder::new().spawn_scoped(scope, move || {
+        // The allocator makes its part for this thread at the first call.
+        drop(black_box(Box::new(0_u64)));
+        begins.wait();
+        body()
+    });
+    if started.is_ok() {
+        begun.wait();
+    }
+    drop(for_others);
+    started
 }
 
-/// Starts `count` threads that all run `body`, and none of them before the last has begun: none takes the address
-/// space that another needs to begin, and where the system refuses one none runs.
-pub fn side_by_side<'scope>(
-    scope: &'scope Scope<'scope, '_>,
-    count: usize,
-    body: impl Fn() + Copy + Send + 'scope,
-) -> Result<(), Stop> {
-    let all_begun = Arc::new(RwLock::new(false));
-    let mut telling = all_begun.write().unwrap_or_else(PoisonError::into_inner);
-    let begun = (0..count).try_for_each(|_| {
-        let all_begun = Arc::clone(&all_begun);
-        let waits = move || {
-            if *all_begun.read().unwrap_or_else(PoisonError::into_inner) {
-                body();
-            }
-        };
-        start(scope, waits).map(|_| ()).map_err(refused)
-    });
-    *telling = begun.is_ok();
-    begun
+/// Runs `body` on `count` threads until it has returned on all of them. None runs it before the last has started: none
+/// takes the address space that another needs to start, and where the system refuses one none runs it.
+///
+/// # Errors
+/// As for [`refused`].
+pub fn side_by_side(count: usize, body: impl Fn() + Sync) -> Result<(), Stop> {
+    let all_started = RwLock::new(false);
+    let waits = || {
+        if *all_started.read().unwrap_or_else(PoisonError::into_inner) {
+            body();
+        }
+    };
+    thread::scope(|scope| {
+        let mut telling = all_started.write().unwrap_or_else(PoisonError::into_inner);
+        let started = (0..count).try_for_each(|_| start(scope, waits).map(drop));
+        *telling = started.is_ok();
+        started.map_err(refused)
+    })
 }

@@ -68,7 +68,7 @@ pub use link::{Link, Tagged};
 pub use mutex::{FAULTS, Mutex, MutexKind, Place};
 pub use native::Native;
 pub use plain::Plain;
-pub use room::{NoRoom, mappings_max, stacks_max};
+pub use room::{NoRoom, Spare, mappings_max, stacks_max};
 pub use serial::serial;
 pub use shared::Shared;
 pub use sparse::SparseShape;

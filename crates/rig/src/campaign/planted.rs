@@ -16,7 +16,6 @@ use chiliad_machine::{Fault, Rig};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 /// The outcome of the searches.
 pub struct Searches {
@@ -73,7 +72,7 @@ pub fn run_planted(
             bar.inc(1);
         }
     };
-    let started = thread::scope(|threads| side_by_side(threads, scope.threads, searches));
+    let started = side_by_side(scope.threads, searches);
     bar.finish_and_clear();
     started?;
     let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -19,7 +19,6 @@ use std::fmt::Write;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 use std::time::Instant;
 
 /// The findings of all threads together.
@@ -76,7 +75,7 @@ pub fn run_seeds(seeds: Range<u64>, scope: &Scope<'_>) -> Result<Report, Stop> {
             bar.inc(1);
         }
     };
-    let begun = thread::scope(|threads| side_by_side(threads, scope.threads, cases));
+    let begun = side_by_side(scope.threads, cases);
     bar.finish_and_clear();
     begun?;
     let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);

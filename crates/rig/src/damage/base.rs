@@ -3,12 +3,12 @@
 
 use super::trouble::{Trouble, trouble};
 use chiliad::{Database, Options, Scheme, Table};
+use chiliad_host::threads::start;
 use chiliad_workload::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::thread::Builder;
 
 /// Accounts.
 pub const ACCOUNTS: u64 = 32;
@@ -171,7 +171,7 @@ impl Base {
                         }
                     }
                 };
-                Builder::new().spawn_scoped(scope, transfers).map_err(Trouble::NoThread)?;
+                start(scope, transfers).map_err(Trouble::NoThread)?;
             }
             Ok::<_, Trouble>(())
         })?;

@@ -4,10 +4,11 @@
 use super::client::Trouble;
 use super::said::{Said, say};
 use chiliad::Database;
+use chiliad_host::threads;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, Builder, Scope};
+use std::thread::{self, Scope};
 use std::time::Duration;
 
 /// Where threads are started.
@@ -40,7 +41,7 @@ impl<'scope> Crew<'scope, '_> {
     /// Starts a thread.
     pub fn start(&self, work: impl FnOnce() -> Result<(), Trouble> + Send + 'scope) {
         let (stop, trouble) = (self.stop, Arc::clone(&self.trouble));
-        let started = Builder::new().spawn_scoped(self.scope, move || note(stop, &trouble, work()));
+        let started = threads::start(self.scope, move || note(stop, &trouble, work()));
         note(self.stop, &self.trouble, started.map(drop).map_err(self.no_thread));
     }
 }

@@ -99,7 +99,7 @@ impl Soak<'_> {
             let (returned, guarded) = channel();
             let measured = thread::scope(|scope| {
                 let guards = move || guard(&guarded, cell, seed, self.order);
-                thread::Builder::new().spawn_scoped(scope, guards).map_err(threads::refused)?;
+                threads::start(scope, guards).map_err(threads::refused)?;
                 let measured = run_cell(cell, seed, self.order);
                 drop(returned);
                 measured
@@ -130,7 +130,7 @@ impl Soak<'_> {
                 }
             }
         };
-        thread::scope(|scope| threads::side_by_side(scope, self.order.load.cores, runs))?;
+        threads::side_by_side(self.order.load.cores, runs)?;
         trouble.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 

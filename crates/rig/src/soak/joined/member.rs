@@ -7,6 +7,7 @@ use crate::clients::entered::enter;
 use chiliad::{Database, Error, Options, RunOptions};
 use chiliad_checker::{Recorder, Stamp};
 use chiliad_host::Stop;
+use chiliad_host::threads::{refused, start};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -107,13 +108,11 @@ impl Member {
     pub fn work(&mut self, shift: &Shift<'_>) -> Result<Vec<Recorder>, Stop> {
         let Some((db, tables)) = &self.joined else { return Ok(Vec::new()) };
         let recorders = thread::scope(|scope| {
-            let start = |client| {
+            let begin = |client| {
                 let work = move || work(db, tables, client, shift);
-                thread::Builder::new()
-                    .spawn_scoped(scope, work)
-                    .map_err(chiliad_host::threads::refused)
+                start(scope, work).map_err(refused)
             };
-            let threads: Vec<_> = self.clients.iter_mut().map(start).collect();
+            let threads: Vec<_> = self.clients.iter_mut().map(begin).collect();
             threads.into_iter().map(|thread| ended(thread?.join())).collect::<Vec<_>>()
         });
         if recorders.iter().any(Result::is_err) {

@@ -6,10 +6,11 @@ use super::report::Tally;
 use super::work::{Before, Client, seen};
 use chiliad::RunOptions;
 use chiliad_checker::{Header, History, Options, Recorder, check};
+use chiliad_host::threads::{refused, start};
 use chiliad_host::{Stop, interrupt};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, Builder};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// How often it is looked whether a round is over.
@@ -76,8 +77,8 @@ impl Fleet<'_> {
                     };
                     Ok((joined, member.work(shift)?))
                 };
-                let started = Builder::new().spawn_scoped(scope, work);
-                threads.push(started.map_err(chiliad_host::threads::refused));
+                let started = start(scope, work);
+                threads.push(started.map_err(refused));
             }
             rest(length, &stop);
             // Relaxed: nothing is handed over by it.

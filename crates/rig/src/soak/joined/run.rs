@@ -8,10 +8,11 @@ use super::round::Kind;
 use super::sampler::{Samples, sample};
 use super::work::{Before, Client};
 use chiliad_host::bar::bar;
+use chiliad_host::threads::{refused, start};
 use chiliad_host::{Listening, Stop, interrupt};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, Builder};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// The length of a round, if the whole is not too short.
@@ -56,11 +57,11 @@ pub fn run(order: &JoinedOrder<'_>) -> Result<(JoinedReport, Option<Stop>), Stop
     let appended = Arc::clone(&fleet.appended);
     let (ran, samples) = thread::scope(|scope| {
         let look = || sample(&log, &appended, &over);
-        let sampler = Builder::new().spawn_scoped(scope, look);
+        let sampler = start(scope, look);
         let ran = rounds(&mut fleet, &mut tally);
         // Relaxed: nothing is handed over by it.
         over.store(true, Ordering::Relaxed);
-        let sampled = sampler.map_err(chiliad_host::threads::refused)?;
+        let sampled = sampler.map_err(refused)?;
         let samples = sampled.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Ok::<(Result<(), Stop>, Samples), Stop>((ran, samples))
     })?;
