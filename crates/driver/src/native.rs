@@ -173,8 +173,7 @@ fn run_crew(
         false => interleave(plan.interleave, run),
     };
     ran.unwrap_or_else(|refused| {
-        shared.0.set(Phase::Stop);
-        shared.0.wake::<Interleaved>();
+        shared.0.stop::<Interleaved>();
         vec![Ok(Err(Failure::doing("starting a client")(refused.into())))]
     })
 }
@@ -203,8 +202,7 @@ fn run_clients(
             match client {
                 Ok(client) => clients.push(client),
                 Err(failure) => {
-                    signals.set(Phase::Stop);
-                    signals.wake::<Interleaved>();
+                    signals.stop::<Interleaved>();
                     return Err(failure);
                 }
             }
@@ -264,8 +262,7 @@ fn spawn_watch<'scope>(
     let watch = move || watch::watch(signals, limit);
     let watch = start(scope, watch);
     watch.map(Some).inspect_err(|_| {
-        signals.set(Phase::Stop);
-        signals.wake::<Interleaved>();
+        signals.stop::<Interleaved>();
     })
 }
 
@@ -285,8 +282,7 @@ fn spawn_stalled<'scope>(
         target.run_stalled(plan, shared)
     });
     stalled.map(Some).inspect_err(|_| {
-        shared.0.set(Phase::Stop);
-        shared.0.wake::<Interleaved>();
+        shared.0.stop::<Interleaved>();
     })
 }
 

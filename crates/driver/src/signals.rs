@@ -124,6 +124,12 @@ impl Signals {
         self.await_clients::<M>(self.clients() + OTHERS - 1, || false);
     }
 
+    /// Ends the run, also for those that wait for the clients to be ready.
+    pub(crate) fn stop<M: Machine>(&self) {
+        self.set(Phase::Stop);
+        self.wake::<M>();
+    }
+
     /// Wakes all that wait for the clients to be ready, after the phase was set.
     pub(crate) fn wake<M: Machine>(&self) {
         for waiting in &self.waiting {

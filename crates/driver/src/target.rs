@@ -316,8 +316,7 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
         M::clocked(false);
         let session = self.session("starting a client");
         let mut session = session.inspect_err(|_| {
-            run.0.set(Phase::Stop);
-            run.0.wake::<M>();
+            run.0.stop::<M>();
         })?;
         if plan.recording.is_some() {
             let recorder = HistoryRecorder::new(client_id.index, run.0.clone());
@@ -348,8 +347,7 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
         });
         M::clocked(false);
         if result.is_err() {
-            run.0.set(Phase::Stop);
-            run.0.wake::<M>();
+            run.0.stop::<M>();
         }
         result
     }
