@@ -176,11 +176,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             self.table = id;
             // No other transaction is at the other parts while this one has declared the first, so this ends.
             while S::NEEDS.declares_writes && !self.declare_write(record)? {}
-            self.push_write(id, key, value, record, false);
+            let write = self.push_write(id, key, value, record, false);
             // Of a row that was never there nobody reads an old version, but for the stamp of its absence.
-            if let Some(write) = self.writes.entries.last_mut() {
-                write.keep &= !fresh || self.verification.is_on();
-            }
+            self.writes.entries[write as usize].keep &= !fresh || self.verification.is_on();
         }
         Ok(())
     }

@@ -217,7 +217,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         done
     }
 
-    /// Adds the write of a record that has none yet.
+    /// Adds the write of a record that has none yet, and returns its index.
     pub(crate) fn push_write(
         &mut self,
         id: TableId,
@@ -225,12 +225,12 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         value: &[u8],
         record: RecordRef<M>,
         placed: bool,
-    ) {
+    ) -> u32 {
         let prior = if placed { record.word().load(Ordering::Relaxed) } else { 0 };
         let key = self.arena.push(key);
         let value = (Kind::Put, self.arena.push(value));
         let write = Write::new(record, (id, key), value, self.keeps(id));
-        self.writes.push(Write { placed, prior, ..write });
+        self.writes.push(Write { placed, prior, ..write })
     }
 
     /// Looks at a record that an insertion found under its key.

@@ -26,10 +26,9 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             return Ok(CommitPoint { epoch: self.snapshot, order: 0 });
         }
         match &mut writes.entries[..] {
-            [] => {}
-            [write] if write.placed => {}
-            // One has no order.
-            [write] => Self::latch(write)?,
+            // A single latch needs no order.
+            [write] if !write.placed => Self::latch(write)?,
+            [] | [_] => {}
             _ => Self::latch_all(writes)?,
         }
         // The serialization point. Full: the latches are visible before any word below is looked
