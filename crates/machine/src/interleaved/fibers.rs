@@ -621,7 +621,9 @@ impl<'a> Leader<'a> {
         loop {
             let due = self.wake();
             while !self.gate.is_empty() && self.in_flight() < self.group.limit.get() {
-                self.gate.pop_front().into_iter().for_each(|fiber| self.line_up(fiber));
+                if let Some(fiber) = self.gate.pop_front() {
+                    self.line_up(fiber);
+                }
             }
             if !self.round.is_empty() || self.parked.is_empty() {
                 return;
@@ -632,7 +634,6 @@ impl<'a> Leader<'a> {
 
     /// Takes a fiber into the round as the last whose turn comes, behind those whose places have passed.
     fn line_up(&mut self, fiber: &'a Fiber) {
-        self.place = self.place.min(self.round.len());
         self.round.insert(self.place, fiber);
         self.place += 1;
     }
@@ -641,23 +642,22 @@ impl<'a> Leader<'a> {
     /// will. One that was woken in the middle of a transaction runs next: it holds what others wait for.
     fn wake(&mut self) -> Ticks {
         self.group.bell.hush(&mut self.woken);
+        self.woken.reverse();
         let mut urgent = 0;
-        let mut woken = core::mem::take(&mut self.woken);
-        for index in woken.drain(..) {
+        while let Some(index) = self.woken.pop() {
             let fiber = &self.fibers[index as usize];
             // One that is awake has taken its permit, or will when it is about to sleep.
             if self.parked.contains(index) && fiber.take_permit() {
                 self.parked.remove(index);
                 fiber.woken.set(Woken::ByPeer);
                 if fiber.holds.get() {
-                    self.round.insert(self.round.len().min(self.place + urgent), fiber);
+                    self.round.insert(self.place + urgent, fiber);
                     urgent += 1;
                 } else {
                     self.line_up(fiber);
                 }
             }
         }
-        self.woken = woken;
         if self.parked.first_time() < Ticks::MAX {
             let now = Native::now();
             while let Some(index) = self.parked.take_due(now) {
