@@ -180,8 +180,8 @@ impl EventLoop {
             let next = self.ready.borrow_mut().pop_front();
             match next {
                 Some(at) => {
-                    // Whoever looked may be the one that serves now, and this statement may wait, too: statements
-                    // that wait can keep the thread so busy that it never sleeps in the poll.
+                    // The statement may wait, and this member may be the one that has looked at the sockets: another one
+                    // takes its place, since waiting statements can keep the thread from ever sleeping in the poll.
                     if self.busy.get() > 0 && !self.looks.get() {
                         self.wake_member();
                     }
