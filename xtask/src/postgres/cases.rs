@@ -33,6 +33,18 @@ const SILO: &str = "silo";
 /// What pgbench does with `-S`, which would first ask the floor for its tables.
 pub const SELECT: &str = "\\set aid random(1, 100000 * :scale)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n";
 
+/// What pgbench does with `-N`, which would first ask the floor for its tables.
+const UPDATE: &str = "\\set aid random(1, 100000 * :scale)
+\\set bid random(1, 1 * :scale)
+\\set tid random(1, 10 * :scale)
+\\set delta random(-5000, 5000)
+BEGIN;
+UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;
+SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
+INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);
+END;
+";
+
 /// The transaction of TPC-B as one message.
 const CALL: &str = "\\set aid random(1, 100000 * :scale)
 \\set bid random(1, 1 * :scale)
@@ -57,10 +69,14 @@ pub fn all(schemes: &[String]) -> Vec<Case> {
     let update = |clients| Case {
         name: "update",
         clients,
-        flags: &["-N", "-M", "prepared"],
-        script: None,
+        flags: &["-M", "prepared"],
+        script: Some(UPDATE),
         tcp: false,
-        sides: vec![postgres("PostgreSQL, off", SYNC_OFF), ours("epoch")],
+        sides: vec![
+            postgres("PostgreSQL, off", SYNC_OFF),
+            ours("epoch"),
+            side("floor", Kind::Floor, ""),
+        ],
     };
     let sync = |clients| Case {
         name: "update, sync",
