@@ -15,7 +15,7 @@ use crate::claims::Claimed;
 use crate::shared::Shared;
 use crate::wire::{Message, Severity, Writer};
 use chiliad::{Cancel, Pending};
-use chiliad_sql::SqlError;
+use chiliad_sql::{OwnedDatum, SqlError};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -32,6 +32,8 @@ pub(super) struct Dialog {
     pub claimed: Claimed,
     pub statements: Names<Prepared>,
     pub portals: Portals,
+    /// The memory of the values of a portal that is over, for those of the next one.
+    pub spare_values: Vec<OwnedDatum>,
     /// The rest of a string of statements.
     pub query: Option<Query>,
     pub copy: Option<CopyIn>,
@@ -109,6 +111,7 @@ impl Dialog {
             tx: Tx::default(),
             statements: Names::default(),
             portals: Portals::default(),
+            spare_values: Vec::new(),
             query: None,
             copy: None,
             skips_to_sync: false,

@@ -17,6 +17,8 @@ pub(super) struct Prepared {
     pub plan: Option<OwnPlan>,
 }
 
+/// Values whose memory a session keeps between two portals, at most.
+const SPARE_VALUES_MAX: usize = 16;
 /// Statements of one session at most.
 const NAMES_MAX: usize = 16_384;
 
@@ -58,8 +60,8 @@ impl Dialog {
         let plan = statement.plan.clone();
         self.refuse_if_failed(|| plan.as_ref().is_none_or(|plan| plan.ends_transaction()))?;
         let known = plan.as_deref().map(Arc::as_ref);
-        let values = values(known, bind)?;
-        let formats = Formats::of_bind(known, &bind.result_formats)?;
+        let values = values(known, bind, std::mem::take(&mut self.spare_values))?;
+        let formats = Formats::of_bind(known, bind.result_formats)?;
         let portal = Portal::bound(plan, values, formats, self.tx.savepoints_set());
         self.portals.insert(bind.portal, portal)?;
         self.output.empty(b'2');
@@ -146,11 +148,15 @@ impl Dialog {
         }
         renew(&mut plan, self.tx.tables(&self.server.catalog))?;
         portal.progress = Progress::Over;
-        let values = std::mem::take(&mut portal.values);
+        let mut values = std::mem::take(&mut portal.values);
         let formats = portal.formats.clone();
         self.begin_statement();
         self.refuse_if_failed(|| plan.ends_transaction())?;
         let ran = self.run(&plan, &values, &formats)?;
+        if values.capacity() <= SPARE_VALUES_MAX {
+            values.clear();
+            self.spare_values = values;
+        }
         // All rows are told: another Execute has none to tell, and is no error.
         if plan.prepared.returns_rows()
             && let Some(portal) = self.portals.get_mut(name)
@@ -227,8 +233,12 @@ pub(super) fn renew(plan: &mut OwnPlan, tables: Tables<'_>) -> Result<(), SqlErr
     Ok(())
 }
 
-/// The parameters of a statement.
-fn values(plan: Option<&Plan>, bind: &Bind<'_>) -> Result<Vec<OwnedDatum>, SqlError> {
+/// The parameters of a statement, in this memory.
+fn values(
+    plan: Option<&Plan>,
+    bind: &Bind<'_>,
+    mut values: Vec<OwnedDatum>,
+) -> Result<Vec<OwnedDatum>, SqlError> {
     let types = plan.map_or(&[][..], |plan| plan.prepared.parameters());
     let (given, expected) = (bind.values.len(), types.len());
     if given != expected {
@@ -243,19 +253,19 @@ fn values(plan: Option<&Plan>, bind: &Bind<'_>) -> Result<Vec<OwnedDatum>, SqlEr
             "bind message has {formats} parameter formats but {given} parameters"
         )));
     }
-    let one = |(at, (value, of)): (usize, (&Option<&[u8]>, &Type))| {
-        let Some(bytes) = value else { return Ok(OwnedDatum::Null) };
-        let binary = match &bind.formats[..] {
-            [] => false,
-            [all] => *all,
-            each => each[at],
+    values.reserve_exact(given);
+    for (at, (value, of)) in bind.values.iter().zip(types).enumerate() {
+        let Some(bytes) = value else {
+            values.push(OwnedDatum::Null);
+            continue;
         };
-        match binary {
-            true => codec::from_binary(*of, bytes),
-            false => Ok(codec::from_text(*of, utf8(bytes)?)?.into_owned()),
-        }
-    };
-    bind.values.iter().zip(types).enumerate().map(one).collect()
+        let format = if formats == 1 { 0 } else { at };
+        values.push(match bind.formats.get(format).unwrap_or(false) {
+            true => codec::from_binary(*of, bytes)?,
+            false => codec::from_text(*of, utf8(bytes)?)?.into_owned(),
+        });
+    }
+    Ok(values)
 }
 
 pub(super) fn utf8(bytes: &[u8]) -> Result<&str, SqlError> {

@@ -1,6 +1,7 @@
 //! How the values of a result are written, and how many bytes of them there may be.
 
 use crate::plans::Plan;
+use crate::wire::FormatCodes;
 use chiliad_sql::{Kind, SqlError};
 use std::sync::Arc;
 
@@ -20,24 +21,23 @@ impl Formats {
     ///
     /// # Errors
     /// 08P01 where there are neither none, one nor as many as columns.
-    pub fn of_bind(plan: Option<&Plan>, formats: &[bool]) -> Result<Self, SqlError> {
-        match formats {
-            [] | [false] => Ok(Self::Text),
-            [true] => Ok(Self::Binary),
-            each => {
+    pub fn of_bind(plan: Option<&Plan>, formats: FormatCodes<'_>) -> Result<Self, SqlError> {
+        match (formats.len(), formats.get(0)) {
+            (0, _) | (1, Some(false)) => Ok(Self::Text),
+            (1, _) => Ok(Self::Binary),
+            (given, _) => {
                 let columns = plan.map_or(0, |plan| match plan.prepared.returns_rows() {
                     true => plan.prepared.columns().len(),
                     false => 0,
                 });
                 // How many columns a FETCH returns is its cursor's.
                 let of_cursor = plan.is_some_and(|it| matches!(it.prepared.kind(), Kind::Fetch(_)));
-                if each.len() != columns && !of_cursor {
-                    let given = each.len();
+                if given != columns && !of_cursor {
                     return Err(SqlError::protocol_violation(format!(
                         "bind message has {given} result formats but query has {columns} columns"
                     )));
                 }
-                Ok(Self::Each(each.into()))
+                Ok(Self::Each(formats.iter().collect()))
             }
         }
     }

@@ -37,8 +37,23 @@ impl<'a> Cursor<'a> {
         self.u32().map(u32::cast_signed)
     }
 
+    /// The bytes of what `read` reads.
+    pub fn span(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<(), BadMessage>,
+    ) -> Result<&'a [u8], BadMessage> {
+        let before = self.0;
+        read(self)?;
+        Ok(&before[..before.len() - self.0.len()])
+    }
+
     /// A text that ends with a zero byte.
     pub fn text(&mut self) -> Result<&'a str, BadMessage> {
+        // Most names are empty.
+        if let [0, rest @ ..] = self.0 {
+            self.0 = rest;
+            return Ok("");
+        }
         let Some(end) = self.0.iter().position(|byte| *byte == 0) else {
             return Err(BadMessage::new("invalid string in message"));
         };

@@ -1,6 +1,6 @@
 //! Messages of clients. What they carry is borrowed from the connection's buffer.
 
-use super::{BadMessage, Cursor};
+use super::{BadMessage, Cursor, FormatCodes, Values};
 
 /// A message of a client.
 #[derive(PartialEq, Eq, Debug)]
@@ -34,10 +34,10 @@ pub(crate) struct Bind<'a> {
     pub portal: &'a str,
     pub statement: &'a str,
     /// Whether each parameter is binary: none, one for all, or one for each.
-    pub formats: Vec<bool>,
-    pub values: Vec<Option<&'a [u8]>>,
+    pub formats: FormatCodes<'a>,
+    pub values: Values<'a>,
     /// The same of each column of the result.
-    pub result_formats: Vec<bool>,
+    pub result_formats: FormatCodes<'a>,
 }
 
 /// A prepared statement or a portal.
@@ -85,9 +85,9 @@ fn bind<'a>(cursor: &mut Cursor<'a>) -> Result<Bind<'a>, BadMessage> {
     Ok(Bind {
         portal: cursor.text()?,
         statement: cursor.text()?,
-        formats: list(cursor, format)?,
-        values: list(cursor, Cursor::value)?,
-        result_formats: list(cursor, format)?,
+        formats: FormatCodes::parse(cursor)?,
+        values: Values::parse(cursor)?,
+        result_formats: FormatCodes::parse(cursor)?,
     })
 }
 
@@ -98,14 +98,6 @@ fn list<'a, T>(
 ) -> Result<Vec<T>, BadMessage> {
     let count = cursor.u16()?;
     (0..count).map(|_| item(cursor)).collect()
-}
-
-fn format(cursor: &mut Cursor<'_>) -> Result<bool, BadMessage> {
-    match cursor.u16()? {
-        0 => Ok(false),
-        1 => Ok(true),
-        other => Err(BadMessage::new(format!("unsupported format code: {other}"))),
-    }
 }
 
 fn target<'a>(cursor: &mut Cursor<'a>, of: &str) -> Result<Target<'a>, BadMessage> {
@@ -130,9 +122,9 @@ mod tests {
         let expected = Bind {
             portal: "p",
             statement: "s",
-            formats: vec![true],
-            values: vec![Some(b"x"), None],
-            result_formats: vec![],
+            formats: FormatCodes::of(b"\0\x01"),
+            values: Values::of(2, b"\0\0\0\x01x\xff\xff\xff\xff"),
+            result_formats: FormatCodes::of(b""),
         };
         assert_eq!(Message::parse(b'B', body), Ok(Message::Bind(expected)));
     }

@@ -4,12 +4,14 @@ mod backend;
 mod cursor;
 mod frame;
 mod frontend;
+mod lists;
 mod startup;
 
 pub(crate) use backend::{Description, Severity, Writer};
 pub(crate) use cursor::Cursor;
 pub(crate) use frame::{Frame, next_frame, next_startup};
 pub(crate) use frontend::{Bind, Message, Target};
+pub(crate) use lists::{FormatCodes, Values};
 pub(crate) use startup::{Packet, Startup};
 
 use chiliad_sql::SqlError;
