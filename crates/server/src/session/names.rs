@@ -1,16 +1,17 @@
-//! Things by the names that a client has given them. Most have none, and are found without a look-up.
+//! Things by the names that a client has given them. Most have none, and are found without a look-up; the others are
+//! few, and compared sooner than hashed by a hash that a client cannot foresee.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Things by name; the empty name is one of them.
 pub(super) struct Names<T> {
     unnamed: Option<T>,
-    named: HashMap<String, T>,
+    named: BTreeMap<String, T>,
 }
 
 impl<T> Default for Names<T> {
     fn default() -> Self {
-        Self { unnamed: None, named: HashMap::new() }
+        Self { unnamed: None, named: BTreeMap::new() }
     }
 }
 
@@ -53,18 +54,12 @@ impl<T> Names<T> {
         if self.unnamed.as_mut().is_some_and(|thing| !stays(thing)) {
             self.unnamed = None;
         }
-        // As in `clear`.
-        if !self.named.is_empty() {
-            self.named.retain(|_, thing| stays(thing));
-        }
+        self.named.retain(|_, thing| stays(thing));
     }
 
     pub fn clear(&mut self) {
         self.unnamed = None;
-        // To clear a map takes as long as it is large, also where nothing is in it.
-        if !self.named.is_empty() {
-            self.named.clear();
-        }
+        self.named.clear();
     }
 }
 
