@@ -81,6 +81,11 @@ impl Output {
         self.released = self.sent;
     }
 
+    /// Whether there is nothing to be sent, now or behind a gate.
+    pub fn is_quiet(&self) -> bool {
+        self.sent == self.released && self.gates.is_empty()
+    }
+
     /// The bytes that may be sent now.
     pub fn sendable(&self) -> &[u8] {
         let gate = self.gates.front().map_or(usize::MAX, |(at, _)| *at);
