@@ -176,9 +176,10 @@ impl Dialog {
         }
     }
 
-    /// All that has come was run: from now on it is idle.
+    /// All that has come was run: from now on it is idle. The clock is looked at only where that may not last.
     pub fn has_paused(&mut self) {
-        if std::mem::take(&mut self.asked) {
+        let is_limited = self.settings.idle_in_transaction_timeout.is_some();
+        if std::mem::take(&mut self.asked) && is_limited {
             self.idle_since = Instant::now();
         }
     }
