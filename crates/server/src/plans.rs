@@ -5,7 +5,7 @@ use crate::lift::{Lifted, Literal, lift};
 use chiliad_sql::{Kind, OwnedDatum, Prepared, SqlError, Statement, Type, codec, parse, prepare};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Parts of the cache, each with a lock of its own.
 const SHARDS: usize = 16;
@@ -22,6 +22,8 @@ pub(crate) struct Plan {
     statement: Statement,
     declared: Vec<Option<Type>>,
     pub prepared: Prepared,
+    /// The message that describes its rows as text, once it was asked for.
+    description: OnceLock<Box<[u8]>>,
 }
 
 /// The plans of a server.
@@ -44,7 +46,7 @@ impl Plan {
         declared: Vec<Option<Type>>,
     ) -> Result<Self, SqlError> {
         let prepared = tables.newest(|view| prepare(&statement, view, &declared))?;
-        Ok(Self { statement, declared, prepared })
+        Ok(Self { statement, declared, prepared, description: OnceLock::new() })
     }
 
     /// Of one statement of a string.
@@ -69,6 +71,11 @@ impl Plan {
             told => told.iter().map(|of| Some(*of)).collect(),
         };
         Self::new(tables, self.statement.clone(), declared).map(Arc::new)
+    }
+
+    /// The message that describes its rows where all their values are text: `make` makes it the first time.
+    pub fn description(&self, make: impl FnOnce() -> Vec<u8>) -> &[u8] {
+        self.description.get_or_init(|| make().into())
     }
 
     /// The version of the catalog of all that it was made for; `None`: of one that a transaction has for itself.

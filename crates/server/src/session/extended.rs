@@ -105,15 +105,15 @@ impl Dialog {
 
     /// RowDescription.
     pub fn describe_rows(&mut self, plan: &Plan, formats: &Formats) {
-        let columns = plan.prepared.columns().iter().enumerate();
-        self.output.row_description(columns.map(|(at, column)| Description {
-            name: &column.name,
-            table_oid: column.table_oid,
-            column_number: column.column_number,
-            sql_type: column.sql_type,
-            modifier: column.modifier,
-            binary: formats.is_binary(at),
-        }));
+        match formats {
+            // Most are described so, one plan often.
+            Formats::Text => self.output.append(plan.description(|| {
+                let mut message = Vec::new();
+                message.row_description(descriptions(plan, formats));
+                message
+            })),
+            _ => self.output.row_description(descriptions(plan, formats)),
+        }
     }
 
     pub fn execute(&mut self, name: &str, rows_max: i32) -> Step {
@@ -223,6 +223,21 @@ impl Dialog {
         self.skips_to_sync = true;
         Step::Next
     }
+}
+
+/// The columns of a plan's rows.
+fn descriptions<'p>(
+    plan: &'p Plan,
+    formats: &'p Formats,
+) -> impl ExactSizeIterator<Item = Description<'p>> {
+    plan.prepared.columns().iter().enumerate().map(move |(at, column)| Description {
+        name: &column.name,
+        table_oid: column.table_oid,
+        column_number: column.column_number,
+        sql_type: column.sql_type,
+        modifier: column.modifier,
+        binary: formats.is_binary(at),
+    })
 }
 
 /// Has a plan hold for the tables as they are.
