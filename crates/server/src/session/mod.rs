@@ -111,7 +111,7 @@ impl Session {
 
     fn run_messages(&mut self, input: &mut Input) -> Turn {
         for _ in 0..MESSAGES_AT_ONCE {
-            if self.output().unsent() > self.server.limits.unsent_bytes_max || self.waits() {
+            if self.waits() {
                 return Turn::Waits;
             }
             let turn = match &mut self.phase {
@@ -186,8 +186,14 @@ impl Session {
         }
     }
 
+    /// Whether it waits for a job, or for its client to read.
     fn waits(&self) -> bool {
-        matches!(&self.phase, Phase::Open(dialog) if dialog.waiting.is_some())
+        let most = self.server.limits.unsent_bytes_max;
+        match &self.phase {
+            Phase::Login(login) => login.output.unsent() > most,
+            Phase::Open(dialog) => dialog.output.unsent() > most || dialog.waiting.is_some(),
+            Phase::Constant(constant) => constant.output.unsent() > most,
+        }
     }
 
     /// Why it is to be ended now, if it is: it has taken too long over its login or with an open transaction.

@@ -9,7 +9,7 @@ use crate::shared::Shared;
 use chiliad::raw::TableId;
 use chiliad::{Cancel, Database, Error, OpenTransaction, Pending, RunOptions};
 use chiliad_sql::{CatalogView, Modes, SqlError};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub(super) struct Tx {
     /// What it has changed of tables. After `open`: what it has made goes after it.
     changes: Option<Arc<Changes>>,
     /// Tables that it has read or written, since it has changed some.
-    touched: HashSet<TableId>,
+    touched: BTreeSet<TableId>,
     /// Savepoints that were ever set.
     savepoints_set: u64,
     /// What it has done, if it is a block.
@@ -310,14 +310,11 @@ impl Tx {
     /// # Errors
     /// Conflicts and others of a commit. Nothing of what it has done is left then but its transcript.
     pub fn commit(&mut self) -> Result<Option<Pending<()>>, SqlError> {
-        let pending = match self.open.take() {
-            Some(mut open) => {
-                // What ended a statement's waits must not end the commit.
-                open.limit(&RunOptions::default());
-                Some(open.submit()?)
-            }
-            None => None,
-        };
+        if let Some(open) = &mut self.open {
+            // What ended a statement's waits must not end the commit.
+            open.limit(&RunOptions::default());
+        }
+        let pending = self.open.take().map(OpenTransaction::submit).transpose()?;
         *self = Self::default();
         Ok(pending)
     }

@@ -148,9 +148,8 @@ pub(crate) trait Writer {
 
 impl Writer for Vec<u8> {
     fn message(&mut self, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {
-        self.push(kind);
-        let start = self.len();
-        self.extend([0; 4]);
+        self.extend_from_slice(&[kind, 0, 0, 0, 0]);
+        let start = self.len() - 4;
         body(self);
         set_length(self, start);
     }
@@ -168,8 +167,8 @@ fn put_value(out: &mut Vec<u8>, datum: &Datum<'_>, of: Type, binary: bool) {
         out.extend((-1_i32).to_be_bytes());
         return;
     }
-    let start = out.len();
-    out.extend([0; 4]);
+    out.extend_from_slice(&[0; 4]);
+    let start = out.len() - 4;
     match binary {
         true => codec::to_binary(of, datum, out),
         false => codec::to_text(of, datum, out),
