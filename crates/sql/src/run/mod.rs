@@ -5,6 +5,7 @@ mod change;
 mod insert;
 mod join;
 mod keys;
+mod point;
 mod table;
 
 pub(crate) use change::change;
@@ -39,6 +40,11 @@ pub(crate) fn run_query(
     cx: &Context<'_>,
     emit: &mut Emit<'_>,
 ) -> Result<Flow> {
+    if outer.is_empty()
+        && let Some(point) = point::Point::of(query, cx)
+    {
+        return point.run(cx, emit);
+    }
     let count = |expr: &Option<Expr>| -> Result<Option<i64>> {
         match expr {
             None => Ok(None),

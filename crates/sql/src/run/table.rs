@@ -4,7 +4,7 @@ use super::{Flow, value_of};
 use crate::catalog::Table;
 use crate::datum::Datum;
 use crate::error::{Result, SqlError};
-use crate::expr::{Context, Expr};
+use crate::expr::{Context, Expr, eval};
 use crate::faults::{BOUND_LEFT_OUT, ORDER_TURNED};
 use crate::plan::Access;
 use chiliad_api::{Get, Range, Row};
@@ -14,6 +14,8 @@ use core::ops::{Bound, ControlFlow};
 /// Rows of the first piece of a range whose end may not be reached, and of the largest.
 const PIECE_MIN: usize = 64;
 const PIECE_MAX: usize = 4096;
+/// The length that most keys do not exceed.
+const KEY_BYTES: usize = 16;
 /// Rows that are looked up together.
 const BATCH: usize = 256;
 
@@ -29,14 +31,7 @@ pub(super) fn handles(
     if let ([exprs], true) = (access.path.prefixes.as_slice(), access.path.is_whole) {
         let Some(key) = key(access, exprs, row, cx)? else { return Ok(Flow::More) };
         claim(access, &key, cx);
-        let found = {
-            let mut tx = transaction(cx)?;
-            match access.for_update {
-                true => tx.get_for_update(access.table.id, &key)?,
-                false => tx.get(access.table.id, &key)?,
-            }
-        };
-        return found.map_or(Ok(Flow::More), each);
+        return get(access, &key, cx)?.map_or(Ok(Flow::More), each);
     }
     if access.path.is_whole {
         return points(access, &prefixes(access, row, cx)?, wanted, cx, each);
@@ -47,6 +42,15 @@ pub(super) fn handles(
         }
     }
     Ok(Flow::More)
+}
+
+/// The row of a key, to be changed if that is meant.
+pub(super) fn get(access: &Access, key: &[u8], cx: &Context<'_>) -> Result<Option<Row>> {
+    let mut tx = transaction(cx)?;
+    Ok(match access.for_update {
+        true => tx.get_for_update(access.table.id, key)?,
+        false => tx.get(access.table.id, key)?,
+    })
 }
 
 /// The transaction, for an operation.
@@ -62,7 +66,7 @@ pub(super) fn key_of<'v>(
     index: Option<usize>,
     values: impl IntoIterator<Item = Result<Datum<'v>>>,
 ) -> Result<Option<Vec<u8>>> {
-    let mut key = Vec::new();
+    let mut key = Vec::with_capacity(KEY_BYTES);
     for (part, value) in values.into_iter().enumerate() {
         let value = value?;
         if value.is_null() || !table.append_part(index, part, &value, &mut key)? {
@@ -73,13 +77,13 @@ pub(super) fn key_of<'v>(
 }
 
 /// As [`key_of`], of the values of expressions, for the index of the path.
-fn key(
+pub(super) fn key(
     access: &Access,
     exprs: &[Expr],
     row: &[Datum<'_>],
     cx: &Context<'_>,
 ) -> Result<Option<Vec<u8>>> {
-    key_of(&access.table, access.path.index, exprs.iter().map(|it| value_of(it, row, cx)))
+    key_of(&access.table, access.path.index, exprs.iter().map(|it| eval(it, row, cx)))
 }
 
 /// The prefixes of a path as bytes, each once, in the order in which rows are asked for.
@@ -165,7 +169,7 @@ fn is_empty(low: &Bound<Vec<u8>>, high: &Bound<Vec<u8>>) -> bool {
 }
 
 /// Before the row of a key is read to be changed.
-fn claim(access: &Access, key: &[u8], cx: &Context<'_>) {
+pub(super) fn claim(access: &Access, key: &[u8], cx: &Context<'_>) {
     if access.for_update {
         cx.environment.borrow_mut().claim(access.table.id, key);
     }
