@@ -196,8 +196,10 @@ impl EventLoop {
 
     /// Waits until there is something to do.
     fn rest(&self, number: usize) {
-        if MEMBERS_MAX == 1 {
-            return self.sleep(None);
+        if MEMBERS_MAX == 1 || self.busy.get() == 0 && !self.looks.get() {
+            // No other member has anything in hand for which it could be woken, or is to look at the sockets at its time.
+            // So the thread may sleep here, without a switch to its own stack and another one to a member.
+            return self.await_work(None);
         }
         self.rests[number].set(true);
         self.resting.borrow_mut().push((number, Interleaved::worker()));
@@ -320,12 +322,13 @@ impl EventLoop {
         self.enqueue(at, &slot);
     }
 
-    /// Looks at sockets, mail and commits, for at most this long.
-    fn look(&self, at_most: Option<Duration>) {
+    /// Looks at sockets, mail and commits, for at most this long, and at the clock, whose time it returns.
+    fn look(&self, at_most: Option<Duration>) -> Instant {
         let polled = self.poll.borrow_mut().poll(&mut self.events.borrow_mut(), at_most);
+        let now = Instant::now();
         if polled.is_err() {
             // Interrupted by a signal.
-            return;
+            return now;
         }
         let mut accepts = false;
         let mut mail = false;
@@ -353,7 +356,8 @@ impl EventLoop {
             self.take_mail();
             self.look_at_commits();
         }
-        self.look_at_times();
+        self.look_at_times(now);
+        now
     }
 
     fn accept(&self) {
@@ -412,8 +416,7 @@ impl EventLoop {
     }
 
     /// Once in a while: ends connections that take too long, and those that may go while the server goes down.
-    fn look_at_times(&self) {
-        let now = Instant::now();
+    fn look_at_times(&self, now: Instant) {
         if now < self.next_round.get() {
             return;
         }
@@ -463,6 +466,25 @@ impl EventLoop {
         }
     }
 
+    /// Sleeps until a member has something to do, and at most for this time.
+    fn await_work(&self, at_most: Option<Duration>) {
+        if !self.has_work() {
+            // Commits of one round share a write to the disk.
+            self.hurry();
+            let begun = self.look(Some(Duration::ZERO));
+            let mut now = begun;
+            while !self.has_work() && now.duration_since(begun) < SPIN {
+                // Where the core is wanted by a client, that is what brings something to do.
+                std::thread::yield_now();
+                now = self.look(Some(Duration::ZERO));
+            }
+            if !self.has_work() {
+                let round = self.next_round.get().saturating_duration_since(now);
+                self.look(Some(at_most.map_or(round, |most| most.min(round))));
+            }
+        }
+    }
+
     /// Whether a member has something to do.
     fn has_work(&self) -> bool {
         !self.ready.borrow().is_empty() || self.over.get()
@@ -471,23 +493,7 @@ impl EventLoop {
 
 impl Idle for EventLoop {
     fn sleep(&self, at_most: Option<Duration>) {
-        if !self.has_work() {
-            // Commits of one round share a write to the disk.
-            self.hurry();
-            let begun = Instant::now();
-            loop {
-                self.look(Some(Duration::ZERO));
-                if self.has_work() || begun.elapsed() >= SPIN {
-                    break;
-                }
-                // Where the core is wanted by a client, that is what brings something to do.
-                std::thread::yield_now();
-            }
-        }
-        if !self.has_work() {
-            let round = self.next_round.get().saturating_duration_since(Instant::now());
-            self.look(Some(at_most.map_or(round, |most| most.min(round))));
-        }
+        self.await_work(at_most);
         if self.has_work() {
             self.wake_member();
         }
