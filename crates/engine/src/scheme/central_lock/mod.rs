@@ -84,7 +84,7 @@ fn check_placed<M: Machine>(writes: &WriteSet<M>) -> Result<(), Abort<M>> {
 }
 
 impl<M: Machine, V: Variant<M>> Table<M, V> {
-    /// Takes a record out of its index, under its lock, if it is what was left there; whether nothing is
+    /// Takes a row out of its index, under the locks of its parts, if it is what was left there; whether nothing is
     /// left to do.
     fn unlink(
         &mut self,
@@ -98,7 +98,7 @@ impl<M: Machine, V: Variant<M>> Table<M, V> {
         if !record_word::is_absence(record.word().load(Ordering::Acquire), garbage.order) {
             return true;
         }
-        if !self.client.can_lock(garbage.table, record) {
+        if !self.client.can_lock_row(garbage.table, record) {
             return false;
         }
         let found = record.word().load(Ordering::Relaxed);
