@@ -9,7 +9,7 @@ use super::sources::Source;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Files in circles, by crate, in the order of the crates' names. A crate that is not listed has none.
-const KNOWN: &[(&str, usize)] = &[("crates/server/src", 5), ("crates/sql/src", 21)];
+const KNOWN: &[(&str, usize)] = &[("crates/server/src", 5), ("crates/sql/src", 22)];
 
 /// A module and its children that form a circle are one idea up to so many files.
 const ONE_IDEA: usize = 5;
