@@ -103,6 +103,16 @@ impl Verdict {
     pub(crate) fn add(&mut self, mut anomaly: Anomaly, keep: usize) {
         anomaly.violation =
             self.isolation.forbids(&anomaly) || (self.strict && anomaly.class == Class::RealTime);
+        self.count_in(anomaly, keep);
+    }
+
+    /// As [`Verdict::add`], of a cycle some of whose edges hold in a serial order alone.
+    pub(crate) fn add_by_cases(&mut self, mut anomaly: Anomaly, keep: usize) {
+        anomaly.violation = self.isolation == Isolation::Serializable;
+        self.count_in(anomaly, keep);
+    }
+
+    fn count_in(&mut self, anomaly: Anomaly, keep: usize) {
         self.violations += u64::from(anomaly.violation);
         self.serializable &= !Isolation::Serializable.forbids(&anomaly);
         self.counts[anomaly.class as usize] += 1;

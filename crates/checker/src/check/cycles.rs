@@ -31,7 +31,8 @@ use crate::stamp::{Stamp, Version};
 const BUDGET: u64 = 10_000_000;
 
 /// Finds, names and reports the cycles of a cyclic subgraph. With `by_cases`, some edges hold because the
-/// other way to explain an ambiguous read closes a cycle too.
+/// other way to explain an ambiguous read closes a cycle too: that no serial order explains the history is proven then, and
+/// nothing for a level that allows some cycles.
 pub(crate) fn report<'h>(
     cyclic: &CyclicSubgraph,
     derived: &Derived<'h>,
@@ -111,7 +112,11 @@ impl Reporter<'_, '_> {
         let stamp = |&t: &u32| self.derived.history.transactions[t as usize].stamp;
         let transactions = transactions.iter().map(stamp).collect();
         let anomaly = Anomaly { class, violation: false, cycle: edges, transactions, text };
-        self.findings.verdict.add(anomaly, self.findings.keep);
+        let keep = self.findings.keep;
+        match self.by_cases {
+            true => self.findings.verdict.add_by_cases(anomaly, keep),
+            false => self.findings.verdict.add(anomaly, keep),
+        }
     }
 
     fn edge(&self, step: Step) -> Edge {
