@@ -31,10 +31,18 @@ static PART_NOT_CHECKED: Fault = Fault {
     name: "part-not-checked",
     step: "each part of a row is read by the scheme, which checks or locks it",
     rig: Rig::SimSc,
-    schemes: &["silo", "occ", "no-wait", "lock-table"],
+    schemes: &["silo", "occ", "wait-die", "lock-table"],
     workload: "scan",
-    expected: &["G2", "G2-item", "G-single", "G1c", "lost update", "consistency"],
-    seeds: 200,
+    expected: &[
+        "G2",
+        "G2-item",
+        "G-single",
+        "G1c",
+        "lost update",
+        "consistency",
+        "read of unknown version",
+    ],
+    seeds: 1000,
 };
 
 /// A row that is removed leaves its other parts behind.
