@@ -158,7 +158,7 @@ const DISK_SEEDS: [(&str, u64); 22] = [
 const SOAK_SEEDS: [(&str, u64); 1] = [("doom-unheard", 0)];
 
 /// Bugs that the engine's own tests catch.
-const BY_WAITS: [&str; 11] = [
+const BY_WAITS: [&str; 9] = [
     "bell-of-begin",
     "undo-forgotten",
     "waited-past-deadline",
@@ -168,8 +168,6 @@ const BY_WAITS: [&str; 11] = [
     "outer-waited-for",
     "entry-not-filled",
     "index-not-announced",
-    "part-collected-unlocked",
-    "parts-read-forgotten",
 ];
 
 /// Bugs that the loom models of the crates catch.

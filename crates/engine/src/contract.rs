@@ -132,8 +132,7 @@ pub const IDLE_BUDGET: usize = 1024;
 pub struct Needs {
     /// Hooks may answer `Wait`.
     pub waits: bool,
-    /// [`Scheme::declare_write`] does something. Such a scheme takes all parts of a row, without waiting for any, before
-    /// the row leaves its index: `rows::take_row`.
+    /// [`Scheme::declare_write`] does something.
     pub declares_writes: bool,
     /// Tombstones leave their index before the transaction releases what it holds: after that nothing would keep
     /// others off the record.
@@ -294,19 +293,17 @@ pub trait Scheme<M: Machine>: Sized + 'static {
         Step::Done(())
     }
 
-    /// Makes a fresh record, which holds another part of a row than its first, an absent one. Called after the row's
-    /// [`begin_insert`](Self::begin_insert). What it does not take yet the transaction declares to write next.
+    /// Makes a fresh record, which holds another part of a row than its first, an absent one: only that one leads to it, and
+    /// whoever has that to himself has the row.
     #[inline]
-    fn begin_part(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
-        let _ = cx;
+    fn begin_part(record: RecordRef<M>) {
         record_word::begin_life(record.word(), 0);
     }
 
-    /// The index has not taken the row of a `begin_part`, which is freed next. Called before
-    /// [`cancel_insert`](Self::cancel_insert).
+    /// The index has not taken the row of a `begin_part`, which is freed next.
     #[inline]
-    fn cancel_part(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
-        let _ = (cx, record);
+    fn cancel_part(record: RecordRef<M>) {
+        let _ = record;
     }
 
     /// Makes a fresh record an absent one that only this transaction may write, before it is

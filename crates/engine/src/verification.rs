@@ -291,14 +291,12 @@ impl<M: Machine> Verification<M> {
         }
     }
 
-    /// The record has entered the index of `table`, and its mates.
+    /// The record has entered the index of `table`.
     #[inline]
     pub fn placed(&self, record: RecordRef<M>, table: &Table<M>, key: &[u8]) {
         if let Some(tombstone_stamps) = &table.tombstone_stamps {
-            // The key is in the index now, so no other tombstone of it can be buried. Before, when mates get their stamps
-            // for the first time, one can.
-            let stamp = stamp::make_absent(tombstone_stamps.stamp(key));
-            record.row().for_each(|record| record.write(&stamp));
+            // The key is in the index now, so no other tombstone of it can be buried.
+            record.write(&stamp::make_absent(tombstone_stamps.stamp(key)));
         }
     }
 

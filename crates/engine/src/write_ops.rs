@@ -190,7 +190,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         };
         let placed = matches!(done, Ok(Placed::Fresh(_))).then_some(record);
         if placed.is_none() {
-            self.cancel_row(record);
+            self.scheme.cancel_insert(&mut context!(self), record);
+            record.row().skip(1).for_each(S::cancel_part);
             // SAFETY: it was allocated above and the index has not taken it, so no other thread has seen it.
             unsafe { self.heap.free_row(record) };
         } else {

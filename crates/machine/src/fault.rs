@@ -15,8 +15,7 @@ pub enum Rig {
     SimCrews,
     /// A loom model: acquire and release.
     Loom,
-    /// Simulated transactions in the engine's tests: that are to stop waiting, to write while an index is added, or to see
-    /// whole rows.
+    /// Simulated transactions in the engine's tests: that are to stop waiting, or to write while an index is added.
     Waits,
     /// Simulated crashes on a disk that loses what was not synced.
     Disk,

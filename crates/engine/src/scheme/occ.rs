@@ -263,7 +263,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         self.stay_opaque(cx, ())
     }
 
-    fn cancel_part(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+    fn cancel_part(record: RecordRef<M>) {
         let word = record.word();
         word.store(record_word::life_before(word.load(Ordering::Relaxed)), Ordering::Relaxed);
     }

@@ -3,7 +3,6 @@
 
 use crate::contract::{Abort, Step, Why};
 use crate::record_word;
-use crate::rows;
 use crate::wait::{Ended, Limits};
 use chiliad_api::{Reason, TableId};
 use chiliad_lock::{Answer, Locks, Mode, Name, Refused, Until};
@@ -211,13 +210,11 @@ impl<M: Machine, L: Locks<M>> LockClient<M, L> {
         Ok(Answer::Granted)
     }
 
-    /// Whether it can lock all parts of a row of the garbage without waiting, perhaps in a section. The locks are
-    /// released with the others, those too that it has got where one is refused.
-    pub fn can_lock_row(&mut self, table: u32, first: RecordRef<M>) -> bool {
+    /// Whether it can lock a record of the garbage without waiting, perhaps in a section. The lock is released with
+    /// the others.
+    pub fn can_lock(&mut self, table: u32, record: RecordRef<M>) -> bool {
         let Some(locks) = &mut self.locks else { return false };
-        // Groups have the numbers after their table's.
-        let mut parts = (table..).zip(rows::to_take(first));
-        parts.all(|(id, record)| locks.try_lock(Name::record(id, record.address()), Mode::X))
+        locks.try_lock(Name::record(table, record.address()), Mode::X)
     }
 
     /// The transaction has committed.
@@ -238,7 +235,7 @@ impl<M: Machine, L: Locks<M>> LockClient<M, L> {
         }
     }
 
-    /// The records of the garbage that were locked by `can_lock_row` have been handled.
+    /// The records of the garbage that were locked by `can_lock` have been handled.
     pub fn unlock_collected(&mut self) {
         if !self.active {
             self.unlock_all();

@@ -7,6 +7,7 @@ use crate::access::{Kind, Write, WriteSet};
 use crate::contract::{Abort, CommitPoint, Context, Scheme};
 use crate::garbage::Garbage;
 use crate::record_word;
+use crate::rows;
 use crate::scheme::parts::chain;
 use chiliad_machine::{Fault, Machine, Ordering, Rig, Word};
 use chiliad_storage::{Kind as SlotKind, LocalHeap, RecordRef};
@@ -122,16 +123,16 @@ pub fn shorten<M: Machine>(heap: &mut LocalHeap<M>, record: RecordRef<M>, oldest
     }
 }
 
-/// Gives up a row whose records are dead, and all versions of its parts.
+/// Gives up a row whose first record is dead, and all versions of its parts.
 ///
 /// # Safety
 /// It has left its index during this pin, by the caller's hand alone.
-pub unsafe fn retire_whole<M: Machine>(heap: &mut LocalHeap<M>, first: RecordRef<M>) {
+pub unsafe fn retire_whole<M: Machine>(heap: &mut LocalHeap<M>, record: RecordRef<M>) {
     M::mark("record unlinked");
-    for record in first.row() {
-        // SAFETY: the caller's promise.
-        unsafe { retire_versions(heap, record) };
-    }
+    // SAFETY: the caller's promise.
+    rows::retire_mates(record, |mate| unsafe { retire_versions(heap, mate) });
+    // SAFETY: the caller's promise.
+    unsafe { retire_versions(heap, record) };
 }
 
 /// Gives up a record, and all its versions.

@@ -46,11 +46,11 @@ pub fn unlink<M: Machine, S: Scheme<M>>(
     let gone = take_out(cx, tables, garbage, [found, found | record_word::DEAD]);
     if gone {
         M::mark("record unlinked");
-        rows::kill_mates(garbage.record);
-        for record in garbage.record.row() {
-            // SAFETY: the row has left its index during this pin, by our hand; a tombstone has no block.
-            unsafe { cx.heap.retire_record(SlotKind::Record, record) };
-        }
+        let heap = &mut *cx.heap;
+        // SAFETY: the row has left its index during this pin, by our hand; a tombstone has no block.
+        let mut retire = |record| unsafe { heap.retire_record(SlotKind::Record, record) };
+        rows::retire_mates(garbage.record, &mut retire);
+        retire(garbage.record);
     }
     gone
 }

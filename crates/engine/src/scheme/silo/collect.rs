@@ -16,7 +16,7 @@ use crate::record_word;
 use crate::rows;
 use crate::scheme::parts::unlink;
 use chiliad_machine::{Cost, Machine, Ordering, Word};
-use chiliad_storage::Kind as SlotKind;
+use chiliad_storage::{Kind as SlotKind, RecordRef};
 
 impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     /// Collects what no snapshot needs.
@@ -74,8 +74,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     /// Frees a record that has left its index. Its old versions expire by themselves.
     fn retire(&mut self, cx: &mut Context<'_, M, Self>, garbage: &Garbage<M>) {
         M::mark("record unlinked");
-        rows::kill_mates(garbage.record);
-        for record in garbage.record.row() {
+        let mut retire = |record: RecordRef<M>| {
             if let Some(block) = record.overflow() {
                 // Release pairs with the acquire of the link in `versioned_read::snapshot`.
                 record.set_next(None, Ordering::Release);
@@ -83,7 +82,9 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             }
             // SAFETY: the row has left its index during this pin, by our hand alone.
             unsafe { cx.heap.retire_record(SlotKind::Record, record) };
-        }
+        };
+        rows::retire_mates(garbage.record, &mut retire);
+        retire(garbage.record);
     }
 }
 

@@ -128,16 +128,6 @@ pub(super) static COLLECTED_UNCLAIMED: Fault = Fault {
     seeds: 1000,
 };
 
-pub(super) static PARTS_READ_FORGOTTEN: Fault = Fault {
-    name: "parts-read-forgotten",
-    step: "a row leaves its leaf the greatest read timestamp of its parts",
-    rig: Rig::Waits,
-    schemes: BOTH,
-    workload: "groups",
-    expected: &["half a row"],
-    seeds: 20000,
-};
-
 /// The planted bugs of both schemes.
 pub static FAULTS: &[&Fault] = &[
     &READ_NOT_STAMPED,
@@ -152,5 +142,4 @@ pub static FAULTS: &[&Fault] = &[
     &NEWEST_VERSION_READ,
     &SNAPSHOT_TOO_YOUNG,
     &COLLECTED_UNCLAIMED,
-    &PARTS_READ_FORGOTTEN,
 ];

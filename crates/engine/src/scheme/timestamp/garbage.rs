@@ -3,14 +3,13 @@
 //!
 //! Each worker queues what its own commits have made superfluous in the order of its timestamps, and handles some of
 //! it after each transaction, up to the oldest active timestamp (`oldest_active.rs`). A record is claimed meanwhile,
-//! so that nobody writes it, and so are all parts of a row that leaves its index.
+//! so that nobody writes it.
 
 use super::{Ordered, faults, gap, record};
 use crate::collector::{self, Fate};
 use crate::contract::{Context, IDLE_BUDGET, Tables};
 use crate::garbage::{Due, Garbage};
 use crate::record_word;
-use crate::rows;
 use crate::scheme::parts::install;
 use crate::scheme::parts::unlink;
 use chiliad_machine::{Machine, Ordering, Word};
@@ -72,33 +71,28 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
 
     /// Takes a tombstone or a placeholder out of its index; whether nothing is left to do.
     fn unlink(cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, garbage: &Garbage<M>) -> bool {
-        let first = garbage.record;
+        let record = garbage.record;
         // Acquire pairs with `record_word::publish`, with the store in `begin_insert` and with the exchange in
         // `unlink::take_out_and`. A later writer of the record has left garbage of its own.
-        if !record_word::is_absence(first.word().load(Ordering::Acquire), garbage.order) {
+        if !record_word::is_absence(record.word().load(Ordering::Acquire), garbage.order) {
             return true;
         }
-        let claimed = M::fault(&faults::COLLECTED_UNCLAIMED)
-            || rows::take_row(first, record::claim_for_collection, record::release);
+        let claimed =
+            M::fault(&faults::COLLECTED_UNCLAIMED) || record::claim_for_collection(record);
         if !claimed {
             return false;
         }
-        let found = first.word().load(Ordering::Relaxed);
+        let found = record.word().load(Ordering::Relaxed);
         let due = record_word::is_absence(found, garbage.order);
         let words = [found, found | record_word::DEAD];
-        let leave = |guard: &Guard<M>| {
-            rows::kill_mates(first);
-            // A key that was read as absent, in whichever part, stays absent for its readers.
-            let parts = if M::fault(&faults::PARTS_READ_FORGOTTEN) { 1 } else { usize::MAX };
-            let read = first.row().take(parts).map(record::last_read).max();
-            gap::inherit(guard, read.unwrap_or(0));
-        };
+        // A key that was read as absent stays absent for its readers.
+        let leave = |guard: &Guard<M>| gap::inherit(guard, record::last_read(record));
         if !due || !unlink::take_out_and(cx, tables, garbage, words, &leave) {
-            rows::to_take(first).for_each(record::release);
+            record::release(record);
             return !due;
         }
         // SAFETY: it has left its index during this pin, by our hand alone.
-        unsafe { install::retire_whole(cx.heap, first) };
+        unsafe { install::retire_whole(cx.heap, record) };
         true
     }
 }

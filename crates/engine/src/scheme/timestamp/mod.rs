@@ -295,12 +295,12 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         }
     }
 
-    fn begin_part(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
-        self.begin_insert(cx, record);
+    fn begin_part(record: RecordRef<M>) {
+        // Release pairs with the acquires of the word in `garbage.rs`.
+        record.word().store(record_word::ABSENT, Ordering::Release);
     }
 
-    fn cancel_part(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
-        self.claims.retain(|claimed| *claimed != record);
+    fn cancel_part(record: RecordRef<M>) {
         record.word().store(record_word::DEAD, Ordering::Relaxed);
     }
 

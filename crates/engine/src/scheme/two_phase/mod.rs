@@ -328,14 +328,6 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         self.stay_opaque(cx, ())
     }
 
-    fn begin_part(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
-        self.begin_insert(cx, record);
-    }
-
-    fn cancel_part(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
-        self.cancel_insert(cx, record);
-    }
-
     fn begin_insert(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         record_word::begin_life(record.word(), 0);
         if M::fault(&faults::PLACED_UNLOCKED) {

@@ -1,15 +1,14 @@
 //! Collection of what no snapshot can show any more, as under `mvcc` (`timestamp/garbage.rs`): versions that a
 //! younger one replaced, tombstones, placeholders of cancelled insertions.
 //!
-//! A chain is cut under the record's latch, for which writers and readers spin. A row leaves its index under the
-//! locks of its parts, so that no writer loses it; where one is not available at once the row stays until later.
+//! A chain is cut under the record's latch, for which writers and readers spin. A record leaves its index under its
+//! lock, so that no writer loses it; where the lock is not available at once the record stays until later.
 
 use super::{CANCELLED, RepeatableRead};
 use crate::collector::{self, Fate};
 use crate::contract::{Context, Tables};
 use crate::garbage::{Due, Garbage};
 use crate::record_word;
-use crate::rows;
 use crate::scheme::parts::install;
 use crate::scheme::parts::unlink;
 use chiliad_machine::{Machine, Ordering, Word};
@@ -90,7 +89,7 @@ impl<M: Machine> RepeatableRead<M> {
         if !record_word::is_absence(record.word().load(Ordering::Acquire), order) {
             return true;
         }
-        if !self.client.can_lock_row(garbage.table, record) {
+        if !self.client.can_lock(garbage.table, record) {
             return false;
         }
         let found = record.word().load(Ordering::Relaxed);
@@ -104,7 +103,6 @@ impl<M: Machine> RepeatableRead<M> {
         let gone = found & record_word::LATCH == 0
             && unlink::take_out_and(cx, tables, garbage, words, &nothing);
         if gone {
-            rows::kill_mates(record);
             // SAFETY: it has left its index during this pin, by our hand alone.
             unsafe { install::retire_whole(cx.heap, record) };
         }

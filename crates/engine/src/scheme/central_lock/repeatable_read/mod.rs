@@ -247,11 +247,11 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
         self.client.wait(cx.shared.wait_timeout, cx.limits)
     }
 
-    fn begin_part(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+    fn begin_part(record: RecordRef<M>) {
         record.word().store(PLACED, Ordering::Relaxed);
     }
 
-    fn cancel_part(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+    fn cancel_part(record: RecordRef<M>) {
         record.word().store(record_word::DEAD, Ordering::Relaxed);
     }
 
