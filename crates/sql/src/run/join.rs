@@ -26,13 +26,8 @@ pub(super) fn rows(
     if select.sources.is_empty() {
         return each(outer);
     }
-    if let [source] = select.sources.as_slice()
-        && let SourceKind::Table(access) = &source.kind
-        && outer.is_empty()
-        && source.start == 0
-        && source.width == access.table.columns.len()
-        && !select.has_subquery
-        && cx.may_borrow_rows()
+    if outer.is_empty()
+        && let Some((source, access)) = borrowed(select, cx)
     {
         return borrowed_rows(access, source, wanted, cx, each);
     }
@@ -40,6 +35,25 @@ pub(super) fn rows(
     row.resize(select.width.max(row.len()), Datum::Null);
     let wanted = wanted.filter(|_| select.sources.len() == 1);
     Join { select, wanted, cx }.level(0, &mut row, each)
+}
+
+/// The only table of a SELECT over no row around it, if its rows may be looked at in the transaction's memory.
+pub(super) fn borrowed<'s>(
+    select: &'s Select,
+    cx: &Context<'_>,
+) -> Option<(&'s Source, &'s Access)> {
+    let [source @ Source { kind: SourceKind::Table(access), start: 0, .. }] =
+        select.sources.as_slice()
+    else {
+        return None;
+    };
+    let is_whole = source.width == access.table.columns.len();
+    (is_whole && !select.has_subquery && cx.may_borrow_rows()).then_some((source, access))
+}
+
+/// Whether a row of a source alone meets the conditions of the source.
+pub(super) fn is_wanted(source: &Source, row: &[Datum<'_>], cx: &Context<'_>) -> Result<bool> {
+    Ok(all_hold(&source.on, row, cx)? && all_hold(&source.filter, row, cx)?)
 }
 
 /// The rows of one table, in the transaction's memory.
@@ -60,8 +74,7 @@ fn borrowed_rows(
         let body = access.table.body(bytes)?;
         let mut row = emptied(core::mem::take(&mut spare));
         access.table.decode(key, &body, &access.needed, &mut row)?;
-        let holds = all_hold(&source.on, &row, cx)? && all_hold(&source.filter, &row, cx)?;
-        let flow = if holds { each(&row)? } else { Flow::More };
+        let flow = if is_wanted(source, &row, cx)? { each(&row)? } else { Flow::More };
         spare = emptied(row);
         Ok(flow)
     })

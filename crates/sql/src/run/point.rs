@@ -1,12 +1,13 @@
 //! The row of one whole key: what most statements read, without what others need around it.
 
-use super::table::{claim, get, key};
-use super::{Emit, Flow, all_hold};
+use super::join::{borrowed, is_wanted};
+use super::table::find;
+use super::{Emit, Flow};
 use crate::catalog::{Place, Table};
 use crate::datum::Datum;
 use crate::error::Result;
 use crate::expr::{Context, Expr, eval};
-use crate::plan::{Access, Body, Distinct, Query, Select, Source, SourceKind};
+use crate::plan::{Access, Body, Distinct, Query, Select, Source};
 use core::slice;
 
 /// A query of the row of one key.
@@ -24,30 +25,23 @@ impl<'q> Point<'q> {
         let Query { body: Body::Select(select), limit: None, offset: None } = query else {
             return None;
         };
-        let [source @ Source { kind: SourceKind::Table(access), start: 0, .. }] =
-            select.sources.as_slice()
-        else {
-            return None;
-        };
+        let (source, access) = borrowed(select, cx)?;
         let ([key], true) = (access.path.prefixes.as_slice(), access.path.is_whole) else {
             return None;
         };
         let is_plain = select.group.is_none()
             && select.distinct == Distinct::No
             && (select.order.is_empty() || select.is_sorted)
-            && select.conditions.is_empty()
-            && source.width == access.table.columns.len()
-            && !select.has_subquery
-            && cx.may_borrow_rows();
+            && select.conditions.is_empty();
         is_plain.then_some(Self { select, source, access, key })
     }
 
     /// Gives the row to `emit`, if there is one.
     pub fn run(&self, cx: &Context<'_>, emit: &mut Emit<'_>) -> Result<Flow> {
         let Self { source, access, .. } = *self;
-        let Some(key) = key(access, self.key, &[], cx)? else { return Ok(Flow::More) };
-        claim(access, &key, cx);
-        let Some(handle) = get(access, &key, cx)? else { return Ok(Flow::More) };
+        let Some((key, handle)) = find(access, self.key, &[], cx)? else {
+            return Ok(Flow::More);
+        };
         let tx = cx.transaction.borrow();
         let body = access.table.body(tx.bytes(handle)?)?;
         let output = self.select.output.as_slice();
@@ -61,7 +55,7 @@ impl<'q> Point<'q> {
         }
         let mut row = Vec::with_capacity(source.width);
         access.table.decode(&key, &body, &access.needed, &mut row)?;
-        if !all_hold(&source.on, &row, cx)? || !all_hold(&source.filter, &row, cx)? {
+        if !is_wanted(source, &row, cx)? {
             return Ok(Flow::More);
         }
         give(output, emit, |it| eval(it, &row, cx))

@@ -29,9 +29,7 @@ pub(super) fn handles(
     each: &mut dyn FnMut(Row) -> Result<Flow>,
 ) -> Result<Flow> {
     if let ([exprs], true) = (access.path.prefixes.as_slice(), access.path.is_whole) {
-        let Some(key) = key(access, exprs, row, cx)? else { return Ok(Flow::More) };
-        claim(access, &key, cx);
-        return get(access, &key, cx)?.map_or(Ok(Flow::More), each);
+        return find(access, exprs, row, cx)?.map_or(Ok(Flow::More), |(_, handle)| each(handle));
     }
     if access.path.is_whole {
         return points(access, &prefixes(access, row, cx)?, wanted, cx, each);
@@ -44,13 +42,21 @@ pub(super) fn handles(
     Ok(Flow::More)
 }
 
-/// The row of a key, to be changed if that is meant.
-pub(super) fn get(access: &Access, key: &[u8], cx: &Context<'_>) -> Result<Option<Row>> {
+/// The key with these values and its row, to be changed if that is meant.
+pub(super) fn find(
+    access: &Access,
+    exprs: &[Expr],
+    row: &[Datum<'_>],
+    cx: &Context<'_>,
+) -> Result<Option<(Vec<u8>, Row)>> {
+    let Some(key) = key(access, exprs, row, cx)? else { return Ok(None) };
+    claim(access, &key, cx);
     let mut tx = transaction(cx)?;
-    Ok(match access.for_update {
-        true => tx.get_for_update(access.table.id, key)?,
-        false => tx.get(access.table.id, key)?,
-    })
+    let found = match access.for_update {
+        true => tx.get_for_update(access.table.id, &key)?,
+        false => tx.get(access.table.id, &key)?,
+    };
+    Ok(found.map(|handle| (key, handle)))
 }
 
 /// The transaction, for an operation.
@@ -77,7 +83,7 @@ pub(super) fn key_of<'v>(
 }
 
 /// As [`key_of`], of the values of expressions, for the index of the path.
-pub(super) fn key(
+fn key(
     access: &Access,
     exprs: &[Expr],
     row: &[Datum<'_>],
@@ -169,7 +175,7 @@ fn is_empty(low: &Bound<Vec<u8>>, high: &Bound<Vec<u8>>) -> bool {
 }
 
 /// Before the row of a key is read to be changed.
-pub(super) fn claim(access: &Access, key: &[u8], cx: &Context<'_>) {
+fn claim(access: &Access, key: &[u8], cx: &Context<'_>) {
     if access.for_update {
         cx.environment.borrow_mut().claim(access.table.id, key);
     }
