@@ -99,20 +99,12 @@ impl Verdict {
         Class::ALL.into_iter().map(|class| (class, self.count(class))).filter(|&(_, n)| n > 0)
     }
 
-    /// Judges an anomaly and counts it; keeps it while there are fewer than `keep` of its class.
-    pub(crate) fn add(&mut self, mut anomaly: Anomaly, keep: usize) {
-        anomaly.violation =
-            self.isolation.forbids(&anomaly) || (self.strict && anomaly.class == Class::RealTime);
-        self.count_in(anomaly, keep);
-    }
-
-    /// As [`Verdict::add`], of a cycle some of whose edges hold in a serial order alone.
-    pub(crate) fn add_by_cases(&mut self, mut anomaly: Anomaly, keep: usize) {
-        anomaly.violation = self.isolation == Isolation::Serializable;
-        self.count_in(anomaly, keep);
-    }
-
-    fn count_in(&mut self, anomaly: Anomaly, keep: usize) {
+    /// Judges an anomaly and counts it; keeps it while there are fewer than `keep` of its class. With `by_cases` it is a
+    /// cycle some of whose edges hold in serial orders alone, which no other level promises.
+    pub(crate) fn add(&mut self, mut anomaly: Anomaly, keep: usize, by_cases: bool) {
+        let holds = !by_cases || self.isolation == Isolation::Serializable;
+        let real_time = self.strict && anomaly.class == Class::RealTime;
+        anomaly.violation = holds && (self.isolation.forbids(&anomaly) || real_time);
         self.violations += u64::from(anomaly.violation);
         self.serializable &= !Isolation::Serializable.forbids(&anomaly);
         self.counts[anomaly.class as usize] += 1;

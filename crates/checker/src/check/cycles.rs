@@ -112,11 +112,7 @@ impl Reporter<'_, '_> {
         let stamp = |&t: &u32| self.derived.history.transactions[t as usize].stamp;
         let transactions = transactions.iter().map(stamp).collect();
         let anomaly = Anomaly { class, violation: false, cycle: edges, transactions, text };
-        let keep = self.findings.keep;
-        match self.by_cases {
-            true => self.findings.verdict.add_by_cases(anomaly, keep),
-            false => self.findings.verdict.add(anomaly, keep),
-        }
+        self.findings.verdict.add(anomaly, self.findings.keep, self.by_cases);
     }
 
     fn edge(&self, step: Step) -> Edge {

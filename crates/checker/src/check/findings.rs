@@ -37,7 +37,7 @@ impl Findings<'_> {
         let stamps = transactions.iter().map(|&t| self.history.transactions[t as usize].stamp);
         let transactions = if kept { stamps.collect() } else { Vec::new() };
         let anomaly = Anomaly { class, violation: false, cycle: Vec::new(), transactions, text };
-        self.verdict.add(anomaly, self.keep);
+        self.verdict.add(anomaly, self.keep, false);
     }
 
     /// Whether another anomaly of this class would be kept.
