@@ -80,11 +80,8 @@ pub fn all(schemes: &[String]) -> Vec<Case> {
     };
     let sync = |clients| Case {
         name: "update, sync",
-        clients,
-        flags: &["-N", "-M", "prepared"],
-        script: None,
-        tcp: false,
         sides: vec![postgres("PostgreSQL, on", ""), ours("sync")],
+        ..update(clients)
     };
     let tpcb = |clients| {
         let mut sides = vec![
