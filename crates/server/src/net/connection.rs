@@ -142,17 +142,11 @@ impl Connection {
     }
 
     /// Writes what may be told by now: at most places of a turn, nothing.
-    #[inline]
     fn write(&mut self) -> io::Result<()> {
-        let is_quiet = self.session.output().is_quiet() && !self.channel.is_behind();
-        if is_quiet && self.stalled_since.is_none() {
+        let output = self.session.output();
+        if output.is_quiet() && !self.channel.is_behind() && self.stalled_since.is_none() {
             return Ok(());
         }
-        self.write_some()
-    }
-
-    fn write_some(&mut self) -> io::Result<()> {
-        let output = self.session.output();
         if let Err(error) = output.open_gates() {
             // What the commit has said is not certain, so it is not told.
             output.discard();

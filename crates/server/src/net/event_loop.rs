@@ -196,14 +196,14 @@ impl EventLoop {
 
     /// Waits until there is something to do.
     fn rest(&self, number: usize) {
-        if MEMBERS_MAX == 1 || self.busy.get() == 0 && !self.looks.get() {
+        if self.busy.get() == 0 && !self.looks.get() {
             // No other member has anything in hand for which it could be woken, or is to look at the sockets at its time.
             // So the thread may sleep here, without a switch to its own stack and another one to a member.
             return self.await_work(None);
         }
         self.rests[number].set(true);
         self.resting.borrow_mut().push((number, Interleaved::worker()));
-        if self.busy.get() == 0 || self.looks.replace(true) {
+        if self.looks.replace(true) {
             Interleaved::park();
         } else {
             // One that waits awake leaves the thread no time to sleep in the poll.

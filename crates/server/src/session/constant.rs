@@ -34,7 +34,7 @@ impl Constant {
             Message::Sync => self.ready(),
             Message::Parse { .. } => self.output.empty(b'1'),
             Message::Bind(bind) => {
-                self.bound.push_back(bind.result_formats.get(0) == Some(true));
+                self.bound.push_back(bind.result_formats.is_binary(0));
                 self.output.empty(b'2');
             }
             Message::Describe(target) => {

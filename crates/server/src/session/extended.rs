@@ -274,8 +274,7 @@ fn values(
             values.push(OwnedDatum::Null);
             continue;
         };
-        let format = if formats == 1 { 0 } else { at };
-        values.push(match bind.formats.get(format).unwrap_or(false) {
+        values.push(match bind.formats.is_binary(at) {
             true => codec::from_binary(*of, bytes)?,
             false => codec::from_text(*of, utf8(bytes)?)?.into_owned(),
         });

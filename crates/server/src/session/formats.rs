@@ -22,10 +22,10 @@ impl Formats {
     /// # Errors
     /// 08P01 where there are neither none, one nor as many as columns.
     pub fn of_bind(plan: Option<&Plan>, formats: FormatCodes<'_>) -> Result<Self, SqlError> {
-        match (formats.len(), formats.get(0)) {
-            (0, _) | (1, Some(false)) => Ok(Self::Text),
-            (1, _) => Ok(Self::Binary),
-            (given, _) => {
+        match formats.len() {
+            0 | 1 if formats.is_binary(0) => Ok(Self::Binary),
+            0 | 1 => Ok(Self::Text),
+            given => {
                 let columns = plan.map_or(0, |plan| match plan.prepared.returns_rows() {
                     true => plan.prepared.columns().len(),
                     false => 0,

@@ -187,13 +187,9 @@ impl Session {
     }
 
     /// Whether it waits for a job, or for its client to read.
-    fn waits(&self) -> bool {
-        let most = self.server.limits.unsent_bytes_max;
-        match &self.phase {
-            Phase::Login(login) => login.output.unsent() > most,
-            Phase::Open(dialog) => dialog.output.unsent() > most || dialog.waiting.is_some(),
-            Phase::Constant(constant) => constant.output.unsent() > most,
-        }
+    fn waits(&mut self) -> bool {
+        self.output().unsent() > self.server.limits.unsent_bytes_max
+            || matches!(&self.phase, Phase::Open(dialog) if dialog.waiting.is_some())
     }
 
     /// Why it is to be ended now, if it is: it has taken too long over its login or with an open transaction.

@@ -83,7 +83,7 @@ impl Output {
 
     /// Whether there is nothing to be sent, now or behind a gate.
     pub fn is_quiet(&self) -> bool {
-        self.sent == self.released && self.gates.is_empty()
+        self.owed() == 0 && self.gates.is_empty()
     }
 
     /// The bytes that may be sent now.

@@ -30,8 +30,14 @@ impl<'a> FormatCodes<'a> {
         self.0.len() / 2
     }
 
-    /// The one at this place.
-    pub fn get(self, at: usize) -> Option<bool> {
+    /// Whether the value at this place is binary: a single code stands for all, none for text.
+    pub fn is_binary(self, at: usize) -> bool {
+        let at = if self.len() == 1 { 0 } else { at };
+        self.get(at).unwrap_or(false)
+    }
+
+    /// The code at this place.
+    fn get(self, at: usize) -> Option<bool> {
         self.0.get(2 * at + 1).map(|code| *code == 1)
     }
 
