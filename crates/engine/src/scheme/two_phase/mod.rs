@@ -8,7 +8,9 @@
 //!
 //! - `no-wait` gives up at once (2.1.2). Its lock word (`word.rs`) counts readers.
 //! - `wait-die` waits for younger transactions and gives up before older ones (2.1.3). A transaction
-//!   that is run again keeps its timestamp, and so gets older until nobody is in its way.
+//!   that is run again keeps its timestamp, and so gets older until nobody is in its way. Where threads share cores it
+//!   begins no wait that is likely to be long (`outlook.rs`): a lock that is handed to a sleeper is kept until that has a
+//!   core, and each younger transaction that asks for it meanwhile has run in vain.
 //! - `dl-detect` waits for anybody, for a limited time, and looks for deadlocks (2.1.1, 4.2.1, 4.2.3;
 //!   `deadlock.rs`). It begins no wait that is likely to be cut off (`outlook.rs`).
 //!
@@ -93,6 +95,8 @@ pub struct Locking<M: Machine, const POLICY: u8> {
     retries: u32,
     /// A lock that it asked for is held by a transaction that it runs inside.
     met_outer: bool,
+    /// Being older it might have waited, under `wait-die`, and did not.
+    declined: bool,
     clock: Clock<M>,
     search: Search,
     /// What it expects of waits that have a limit.
@@ -162,7 +166,8 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
                 return Step::Abort(Ended::Outer.into());
             }
             Answer::Denied => {
-                let reason = if POLICY == WAIT_DIE { Reason::Younger } else { Reason::LockDenied };
+                let younger = POLICY == WAIT_DIE && !core::mem::take(&mut self.declined);
+                let reason = if younger { Reason::Younger } else { Reason::LockDenied };
                 return Step::Abort(Abort::over(reason, record));
             }
         }
@@ -261,6 +266,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
             transaction: 0,
             timestamp: 0,
             met_outer: false,
+            declined: false,
             clock: Clock::new(),
             search: Search::default(),
             outlook: Outlook::default(),

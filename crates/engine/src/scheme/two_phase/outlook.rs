@@ -9,6 +9,10 @@
 //! wait that is not begun lowers it a little, so that in the end one is tried again. Where the first to
 //! wait stands before a holder that runs, others stand behind transactions that wait, so both have averages of their own.
 //! Waits without a limit are always begun.
+//!
+//! Under `wait-die`, where threads share cores, it is a bound and no limit: a wait that was begun lasts until it is granted. As
+//! one is tried again after so many that were not begun, the oldest transaction still waits in the end, and nobody refuses
+//! what it waits for.
 
 use chiliad_machine::Ticks;
 

@@ -18,6 +18,9 @@ const LOOKS_MAX: u32 = 128;
 /// How often in a row a transaction is refused by readers before it keeps further ones off.
 const RETRIES_PATIENT: u32 = 4;
 
+/// Where threads share cores, no wait is begun under `wait-die` that is likely to last longer than this part of a second.
+const LONG_WAITS_PER_SECOND: u64 = 5000;
+
 /// Between two looks for a deadlock the time doubles, up to so many times what it is before the first.
 const LOOKS_APART_MAX: u64 = 16;
 
@@ -93,6 +96,11 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         if !waits && self.retries >= RETRIES_PATIENT && claim.mode == Mode::Owned {
             row_lock::close::<M>(word, found);
         }
+        if waits && M::shares_cores() {
+            let limit = M::ticks_per_second() / LONG_WAITS_PER_SECOND;
+            self.declined = !self.outlook.allows(row_lock::is_queued(found), limit);
+            return !self.declined;
+        }
         waits || M::fault(&faults::YOUNGER_WAITS)
     }
 
@@ -102,7 +110,12 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         let slot = cx.heap.slot_number();
         let waiter = cx.shared.queues().waiters.get(slot);
         let waited = match POLICY {
-            WAIT_DIE => wait_until_granted(cx.limits, waiter).map_err(Why::Ended),
+            WAIT_DIE => {
+                let begun = M::now();
+                let waited = wait_until_granted(cx.limits, waiter);
+                self.outlook.ended(behind, M::now().saturating_sub(begun));
+                waited.map_err(Why::Ended)
+            }
             _ => self.wait_in_time(cx.shared, slot, waiter, cx.limits, behind),
         };
         if let Err(why) = waited {
