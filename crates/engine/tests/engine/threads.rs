@@ -5,10 +5,11 @@ use crate::kit::Dice;
 use chiliad_engine::Session;
 use chiliad_engine::names::NativeScheme;
 use chiliad_engine::{
-    Database, Error, GlobalTid, Intent, Options, Range, Result, Silo, Snapshots, TableId,
-    TableSpec, Transaction, Worker,
+    Database, Error, GlobalTid, Intent, Options, Range, Reason, Result, Silo, Snapshots, TableId,
+    TableSpec, Transaction, WaitDie, Worker,
 };
 use chiliad_machine::Interleaved;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -255,6 +256,45 @@ fn many_threads_on_few_cores_make_progress() {
     drop(worker);
     assert!(bank.db.stats().committed >= 64 * 200);
     assert!(bank.db.stats().holds.is_empty());
+}
+
+/// A younger transaction holds a row for long, again and again: the older one waits for it at first, and then gives up.
+#[test]
+fn an_older_transaction_gives_up_where_waits_are_long() {
+    type Scheme = WaitDie<Interleaved>;
+    const TURNS: usize = 20;
+    let bank = &Bank::<Scheme>::open(TableSpec::ordered("a"), in_the_present());
+    let (begun, held) = (&Barrier::new(2), &Barrier::new(2));
+    let row = &0u64.to_be_bytes();
+    let found = thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut worker = bank.db.worker().expect("a slot");
+            for _ in 0..TURNS {
+                begun.wait();
+                let mut tx = worker.begin(&Intent::update()).expect("begins");
+                assert!(tx.get_for_update(bank.accounts, row).expect("free").is_some());
+                held.wait();
+                thread::sleep(Duration::from_millis(20));
+                tx.rollback();
+            }
+        });
+        let mut worker = bank.db.worker().expect("a slot");
+        let mut turn = || {
+            let mut tx = worker.begin(&Intent::update()).expect("begins");
+            begun.wait();
+            held.wait();
+            let found = tx.get_for_update(bank.accounts, row).map(|it| it.is_some());
+            tx.rollback();
+            found
+        };
+        (0..TURNS).map(|_| turn()).collect::<Vec<_>>()
+    });
+    assert_eq!(found[0], Ok(true), "it has not waited before");
+    let gives_up = Err(Error::Conflict(Reason::LockDenied));
+    assert!(
+        found.contains(&gives_up) && found.iter().all(|it| *it == Ok(true) || *it == gives_up),
+        "{found:?}"
+    );
 }
 
 #[test]

@@ -96,7 +96,8 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         if !waits && self.retries >= RETRIES_PATIENT && claim.mode == Mode::Owned {
             row_lock::close::<M>(word, found);
         }
-        if waits && M::shares_cores() {
+        // A drawn schedule has no time by which a wait would be long.
+        if waits && M::shares_cores() && !M::explores() {
             let limit = M::ticks_per_second() / LONG_WAITS_PER_SECOND;
             self.declined = !self.outlook.allows(row_lock::is_queued(found), limit);
             return !self.declined;
