@@ -550,9 +550,14 @@ impl<M: Machine> Session<M> {
         });
     }
 
-    /// Whether it could lock `name` in `mode` at once. The caller may be in a section, where nobody sleeps.
+    /// Whether it could lock `name` in `mode` at once. The caller may be in a section, where nobody sleeps, and between two
+    /// transactions: it releases what it has got by `release_all` then.
     fn try_lock(&mut self, name: Name, mode: Mode) -> bool {
         debug_assert!(!self.tries, "one try at a time");
+        if !self.by_guards && self.held.entries().is_empty() {
+            // A guard covers transactions, and there may be none. While nothing is held another one will do.
+            self.manager.epoch.enter(&self.agent().guard, Along::ANY);
+        }
         self.tries = true;
         let granted = self.ask(name, mode) == Ok(Answer::Granted);
         self.tries = false;

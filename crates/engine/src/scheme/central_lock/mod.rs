@@ -16,7 +16,8 @@
 //! An insertion requests the lock of its fresh record before the record is in an index. Another transaction may still
 //! hold the lock of the record that had this memory before; the insertion stands in line then, ahead of all that find
 //! the new record, and waits once the index has taken it. The holder may find the new record too, and has its lock
-//! already: if the record has been written when the wait is over, the insertion aborts.
+//! already: if the record has been written when the wait is over, the insertion aborts. Until the record stands above the
+//! minimum insert TID of its leaf it is latched, for which that holder spins.
 
 mod client;
 mod faults;
@@ -36,7 +37,7 @@ use client::LockClient;
 use gap::{Gaps, Ranges};
 
 use crate::Options;
-use crate::access::WriteSet;
+use crate::access::{Write, WriteSet};
 use crate::arena::Arena;
 use crate::collector::{self, Fate};
 use crate::contract;
@@ -48,7 +49,7 @@ use crate::scheme::parts::unlink;
 use crate::version::Version;
 use chiliad_api::{Info, Intent, Reason, TableId};
 use chiliad_lock::{Locks, Mode};
-use chiliad_machine::{Line, Machine, Ordering, Shared as Boxed, Word};
+use chiliad_machine::{Line, Machine, Ordering, Shared as Boxed, Spin, Word};
 use chiliad_storage::{Change, LocalHeap, RecordRef, Seen};
 use std::sync::Arc;
 
@@ -74,12 +75,38 @@ pub struct Table<M: Machine, V: Variant<M>> {
 /// Aborts a transaction whose insertion has waited for the lock of the record that it had placed, if the holder,
 /// which had it for the record in this memory before, has found the new one meanwhile and written it.
 fn check_placed<M: Machine>(writes: &WriteSet<M>) -> Result<(), Abort<M>> {
+    // The holder may have written it before the insertion looked at the word, too.
+    let is_absent = |write: &&Write<M>| write.prior & record_word::ABSENT != 0;
     // Relaxed: the lock has acquired it.
     let word = |record: RecordRef<M>| record.word().load(Ordering::Relaxed);
+    let is_same = |write: &&Write<M>| record_word::same_version(word(write.record), write.prior);
     let mut placed = writes.entries.iter().filter(|write| write.placed);
-    match placed.find(|write| !record_word::same_version(word(write.record), write.prior)) {
+    match placed.find(|write| !is_absent(write) || !is_same(write)) {
         Some(write) => Err(Abort::over(Reason::ReadChanged, write.record)),
         None => Ok(()),
+    }
+}
+
+/// The word of a record that the transaction has locked, once it does not belong to an insertion any more that waits for
+/// that lock.
+#[inline]
+fn locked_word<M: Machine>(record: RecordRef<M>) -> u64 {
+    // Relaxed: the lock has acquired it.
+    let word = record.word().load(Ordering::Relaxed);
+    if word & record_word::LATCH == 0 { word } else { placed_word(record) }
+}
+
+#[cold]
+fn placed_word<M: Machine>(record: RecordRef<M>) -> u64 {
+    M::mark("record found while it is placed");
+    let mut spin = Spin::<M>::new();
+    loop {
+        // Acquire pairs with the release in `after_insert`, by `record_word::unlatch`: its minimum insert TID is known.
+        let word = record.word().load(Ordering::Acquire);
+        if word & record_word::LATCH == 0 {
+            return word;
+        }
+        spin.wait();
     }
 }
 
@@ -153,8 +180,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         if !unlocked && let Err(other) = self.client.lock(cx.table, record, Mode::S).done() {
             return other;
         }
-        // Relaxed: the lock has acquired it.
-        let word = record.word().load(Ordering::Relaxed);
+        let word = locked_word(record);
         self.newest = self.newest.max(word);
         Step::Done(version::copy(record, word, arena, cx.stamped))
     }
@@ -165,7 +191,11 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         cx: &mut Context<'_, M, Self>,
         record: RecordRef<M>,
     ) -> Step<M, ()> {
-        self.client.lock(cx.table, record, Mode::X)
+        if let Err(other) = self.client.lock(cx.table, record, Mode::X).done() {
+            return other;
+        }
+        _ = locked_word(record);
+        Step::Done(())
     }
 
     fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Abort<M>> {
@@ -188,7 +218,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
     }
 
     fn begin_insert(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
-        record_word::begin_life(record.word(), 0);
+        record_word::begin_life(record.word(), record_word::LATCH);
         if !M::fault(&faults::PLACED_WITHOUT_LOCK) {
             self.client.place(cx.table, record);
         }
@@ -205,6 +235,9 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         changes: &[Change<M>],
     ) -> Step<M, ()> {
         min_insert_tid::apply(record, changes);
+        if let Some(record) = record {
+            record_word::unlatch(record.word());
+        }
         let (client, table) = (&mut self.client, cx.table);
         let lock = |guard| client.try_gap(table, gap::number(guard));
         self.gaps.fix_up(cx.leaf_hooks, changes, &cx.shared.stamps.0, lock);
