@@ -283,10 +283,12 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     ) -> Result<()> {
         debug_assert!(self.heap.is_pinned(), "a group is one pin");
         debug_assert!(requests.len() <= GROUP && requests.len() == rows.len(), "one group");
-        let sealed = self.timed(Part::Index, |core| core.descend(view, requests))?;
+        let mut tables = [None; GROUP];
+        let tables = &mut tables[..requests.len()];
+        let sealed = self.timed(Part::Index, |core| core.descend(view, requests, tables))?;
         let waits = self.attempt.waits;
-        for (at, request) in requests.iter().enumerate() {
-            let table = view.get(request.table)?;
+        for (at, ((request, table), row)) in requests.iter().zip(&*tables).zip(rows).enumerate() {
+            let Some(table) = table else { unreachable!("its look-up has begun") };
             // What was found before a wait is of another pin.
             let looked = match self.attempt.waits == waits {
                 true => {
@@ -295,7 +297,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 }
                 false => Looked::Redo,
             };
-            rows[at] = match looked {
+            *row = match looked {
                 Looked::Row(row) => Some(row),
                 Looked::Absent => None,
                 Looked::Redo => self.find(table, *request)?,
@@ -306,14 +308,21 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     /// Descends the group a step at a time, so that each step's miss is in flight while the others
     /// take theirs; the last steps ask for the records. Parts of one row that follow each other, under the same slice, are
-    /// one look-up. Returns a bit for each request, set where the table is read without its scheme.
+    /// one look-up. Fills in the requests' `tables`, and returns a bit for each request, set where the table is read without
+    /// its scheme.
     #[inline]
-    fn descend(&mut self, view: &View<M>, requests: &[Get<'_>]) -> Result<u64> {
+    fn descend<'v>(
+        &mut self,
+        view: &'v View<M>,
+        requests: &[Get<'_>],
+        tables: &mut [Option<&'v Table<M>>],
+    ) -> Result<u64> {
         debug_assert!(requests.len() <= GROUP, "a bit for each");
+        debug_assert!(requests.len() == tables.len(), "a table for each");
         self.group.lookups.clear();
         let mut sealed = 0u64;
         let (mut last, mut in_parts): (Option<(&Table<M>, &[u8])>, _) = (None, false);
-        for (at, request) in requests.iter().enumerate() {
+        for (at, (request, slot)) in requests.iter().zip(&mut *tables).enumerate() {
             check_key(request.key)?;
             let table = if request.for_update {
                 self.ready(true)?;
@@ -333,11 +342,11 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 _ => self.group.lookups.begin(&table.index, request.key),
             }
             last = Some((table, request.key));
+            *slot = Some(table);
         }
         let begun = |at: usize| {
-            let request = &requests[at];
-            let table = view.get(request.table).expect("its look-up has begun");
-            (&table.index, request.key)
+            let Some(table) = tables[at] else { unreachable!("its look-up has begun") };
+            (&table.index, requests[at].key)
         };
         let Self { group: Group { lookups, row_bytes }, scheme, heap, .. } = self;
         lookups.finish(heap, begun, |at, record| {
@@ -345,18 +354,18 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             S::LockTable::prefetch(scheme, requests[at].table, record);
         });
         if in_parts {
-            self.expect_parts(view, requests);
+            self.expect_parts(tables, requests);
         }
         Ok(sealed)
     }
 
     /// Asks for the records of parts of rows that were found.
-    fn expect_parts(&self, view: &View<M>, requests: &[Get<'_>]) {
+    fn expect_parts(&self, tables: &[Option<&Table<M>>], requests: &[Get<'_>]) {
         debug_assert!(self.heap.is_pinned(), "what was found stays");
         let Group { lookups, row_bytes } = &self.group;
-        for (at, request) in requests.iter().enumerate() {
-            let Ok(table) = view.get(request.table) else { continue };
-            if table.is_group()
+        for (at, (request, table)) in requests.iter().zip(tables).enumerate() {
+            if let Some(table) = table
+                && table.is_group()
                 && let Found::Record(first) = lookups.found(at)
             {
                 let record = table.of_row(first);
