@@ -132,6 +132,12 @@ impl<M: Machine> Limits<M> {
         told && !M::fault(&faults::PAST_CANCEL)
     }
 
+    /// Whether anything limits the transaction's waits: somebody counts on them then.
+    #[inline]
+    pub fn is_limited(&self) -> bool {
+        self.deadline.is_some() || self.wait_limit.is_some() || self.cancel.is_some()
+    }
+
     /// Whether the transaction runs inside another one.
     pub fn is_nested(&self) -> bool {
         !self.outer.is_empty()

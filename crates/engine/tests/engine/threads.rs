@@ -8,7 +8,7 @@ use chiliad_engine::{
     Database, Error, GlobalTid, Intent, Options, Range, Reason, Result, Silo, Snapshots, TableId,
     TableSpec, Transaction, WaitDie, Worker,
 };
-use chiliad_machine::Interleaved;
+use chiliad_machine::{Interleaved, Machine};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
@@ -258,15 +258,13 @@ fn many_threads_on_few_cores_make_progress() {
     assert!(bank.db.stats().holds.is_empty());
 }
 
-/// A younger transaction holds a row for long, again and again: the older one waits for it at first, and then gives up.
-#[test]
-fn an_older_transaction_gives_up_where_waits_are_long() {
-    type Scheme = WaitDie<Interleaved>;
+/// What comes of an older transaction that asks for a row which a younger one holds for long, again and again.
+fn asks_in_vain(wait_limit: Option<u64>) -> Vec<Result<bool>> {
     const TURNS: usize = 20;
-    let bank = &Bank::<Scheme>::open(TableSpec::ordered("a"), in_the_present());
+    let bank = &Bank::<WaitDie<Interleaved>>::open(TableSpec::ordered("a"), in_the_present());
     let (begun, held) = (&Barrier::new(2), &Barrier::new(2));
     let row = &0u64.to_be_bytes();
-    let found = thread::scope(|scope| {
+    thread::scope(|scope| {
         scope.spawn(move || {
             let mut worker = bank.db.worker().expect("a slot");
             for _ in 0..TURNS {
@@ -280,21 +278,27 @@ fn an_older_transaction_gives_up_where_waits_are_long() {
         });
         let mut worker = bank.db.worker().expect("a slot");
         let mut turn = || {
-            let mut tx = worker.begin(&Intent::update()).expect("begins");
+            let mut tx = worker.begin(&Intent { wait_limit, ..Intent::update() }).expect("begins");
             begun.wait();
             held.wait();
             let found = tx.get_for_update(bank.accounts, row).map(|it| it.is_some());
             tx.rollback();
             found
         };
-        (0..TURNS).map(|_| turn()).collect::<Vec<_>>()
-    });
-    assert_eq!(found[0], Ok(true), "it has not waited before");
+        (0..TURNS).map(|_| turn()).collect()
+    })
+}
+
+#[test]
+fn an_older_transaction_gives_up_where_waits_are_long() {
     let gives_up = Err(Error::Conflict(Reason::LockDenied));
-    assert!(
-        found.contains(&gives_up) && found.iter().all(|it| *it == Ok(true) || *it == gives_up),
-        "{found:?}"
-    );
+    let found = asks_in_vain(None);
+    assert_eq!(found[0], Ok(true), "it has not waited before");
+    assert!(found.iter().all(|it| *it == Ok(true) || *it == gives_up), "{found:?}");
+    assert!(found.contains(&gives_up), "{found:?}");
+    let hour = 3600 * Interleaved::ticks_per_second();
+    let found = asks_in_vain(Some(hour));
+    assert!(found.iter().all(|it| *it == Ok(true)), "it waits as it was told: {found:?}");
 }
 
 #[test]

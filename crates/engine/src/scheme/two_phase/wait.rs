@@ -61,7 +61,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         let holds =
             |slot| shared.queues().waiters.find(slot).is_some_and(|it| it.holds(lock.address));
         self.met_outer = cx.limits.check_holders(holds).is_err();
-        if self.met_outer || !self.may_wait(shared, claim, word, found, upgrades) {
+        if self.met_outer || !self.may_wait(shared, cx.limits, claim, word, found, upgrades) {
             return Answer::Denied;
         }
         let queues = shared.queues();
@@ -80,6 +80,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
     fn may_wait(
         &mut self,
         shared: &super::Shared<M>,
+        limits: &Limits<M>,
         claim: Claim,
         word: &M::Word,
         found: u64,
@@ -97,7 +98,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
             row_lock::close::<M>(word, found);
         }
         // A drawn schedule has no time by which a wait would be long.
-        if waits && M::shares_cores() && !M::explores() {
+        if waits && M::shares_cores() && !M::explores() && !limits.is_limited() {
             let limit = M::ticks_per_second() / LONG_WAITS_PER_SECOND;
             self.declined = !self.outlook.allows(row_lock::is_queued(found), limit);
             return !self.declined;
