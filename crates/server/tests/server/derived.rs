@@ -1,9 +1,7 @@
 //! Tables that an application has derived, looked up and changed by their keys and indexes in SQL.
 
-mod common;
-
+use crate::common::{connect, rows, run_for, serve};
 use chiliad::{Database, Key, Row, Table};
-use common::{connect, rows, run_for, serve};
 use tokio_postgres::Client;
 
 #[derive(Row, Clone, Debug, PartialEq)]

@@ -1,11 +1,9 @@
 //! Clients that go at the worst moment: nothing of what they had not committed is there, and what they had locked is free.
 
-mod common;
-
+use crate::common::raw::Raw;
+use crate::common::{local, until};
 use chiliad::{Database, Options, Scheme};
 use chiliad_server::{Running, Server};
-use common::raw::Raw;
-use common::{local, until};
 
 const SCHEMES: [Scheme; 6] = [
     Scheme::Silo,

@@ -1,10 +1,8 @@
 //! What fails or is killed while it loads a table, or gives it a key, has changed nothing.
 
-mod common;
-
+use crate::common::raw::Raw;
+use crate::common::{child, connect, run_for, serve, state};
 use chiliad::{Database, Options};
-use common::raw::Raw;
-use common::{child, connect, run_for, serve, state};
 use futures_util::SinkExt;
 use std::io::Cursor;
 use std::pin::pin;
@@ -183,7 +181,7 @@ fn a_crash_leaves_a_load_and_a_key_whole_or_not_there() {
             if cycle >= 16 && seen.len() > 2 {
                 break;
             }
-            let mut served = child::start("serves_until_it_is_killed", &path);
+            let mut served = child::start("loads::serves_until_it_is_killed", &path);
             let work = tokio::spawn(work(served.connect().await, ROWS));
             tokio::time::sleep(Duration::from_millis(20 + cycle * 61)).await;
             served.kill();

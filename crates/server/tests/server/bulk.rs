@@ -1,9 +1,7 @@
 //! COPY into a table that the transaction has made or emptied takes any number of rows, however few a transaction may write.
 
-mod common;
-
+use crate::common::{child, connect, run_for, serve, state};
 use chiliad::{Database, Options, Scheme};
-use common::{child, connect, run_for, serve, state};
 use std::process::Command;
 use std::time::Duration;
 use tokio_postgres::Client;
@@ -120,7 +118,7 @@ fn pgbench_loads_a_scale_beyond_a_transaction() {
     }
     run_for(500, async {
         let path = child::empty_place("bulk");
-        let mut served = child::start("serves_until_it_is_killed", &path);
+        let mut served = child::start("bulk::serves_until_it_is_killed", &path);
         let port = served.port().to_string();
         let arguments =
             ["-h", "127.0.0.1", "-p", &port, "-U", "ann", "-i", "-q", "-s", "10", "test"];

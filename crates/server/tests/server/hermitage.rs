@@ -4,16 +4,13 @@
 //! The cases are data (`hermitage/cases.rs`). They have one judge (`hermitage/judge.rs`), which knows none of them: what
 //! the clients saw and what is left must be that of a serial execution.
 
-#[path = "hermitage/cases.rs"]
 mod cases;
-mod common;
-#[path = "hermitage/judge.rs"]
 mod judge;
 
+use crate::common::{connect, run_for, serve, state};
 use cases::{CASES, Case, Step};
 use chiliad::{Database, Options, Scheme};
 use chiliad_server::Running;
-use common::{connect, run_for, serve, state};
 use judge::{Ending, Rows, Seen, Story, judge};
 use std::sync::Arc;
 use std::time::Duration;

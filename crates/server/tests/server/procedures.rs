@@ -1,10 +1,8 @@
 //! Procedures in Rust and in SQL, from outside.
 
-mod common;
-
+use crate::common::{connect, local, refusal, run_for, serve, state};
 use chiliad::{Database, Options, Scheme};
 use chiliad_server::{OwnedDatum, Server};
-use common::{connect, local, refusal, run_for, serve, state};
 use std::sync::{Arc, Mutex};
 use tokio_postgres::Client;
 

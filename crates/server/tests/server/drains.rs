@@ -1,11 +1,9 @@
 //! A server that goes down: it waits for nobody longer than a few seconds, neither for statements that go on for ever nor for
 //! those that wait for a lock.
 
-mod common;
-
+use crate::common::raw::Raw;
+use crate::common::serve;
 use chiliad::{Database, Options, Scheme};
-use common::raw::Raw;
-use common::serve;
 use std::time::Duration;
 
 const ENDLESS: &str =

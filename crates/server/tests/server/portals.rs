@@ -1,12 +1,10 @@
 //! Portals of the protocol and cursors of SQL are one namespace, as in PostgreSQL: each is executed, fetched from and
 //! closed by either kind of message.
 
-mod common;
-
+use crate::common::raw::Raw;
+use crate::common::serve;
 use chiliad::Database;
 use chiliad_server::Running;
-use common::raw::Raw;
-use common::serve;
 
 const NUMBERS: &str = "SELECT n FROM generate_series(1, 9) AS g(n)";
 

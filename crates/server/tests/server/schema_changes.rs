@@ -1,10 +1,8 @@
 //! Changes of tables within transactions, from outside: nobody sees them before the commit, a rollback undoes them, and a
 //! crash leaves all or nothing.
 
-mod common;
-
+use crate::common::{child, connect, refusal, run_for, serve};
 use chiliad::{Database, Options, Scheme};
-use common::{child, connect, refusal, run_for, serve};
 use std::time::Duration;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
@@ -236,7 +234,7 @@ fn a_crash_leaves_all_changes_of_a_transaction_or_none() {
         let path = child::empty_place("schema");
         let (mut last, mut cut) = (0_u32, 0);
         for cycle in 0..12_u64 {
-            let mut served = child::start("serves_until_it_is_killed", &path);
+            let mut served = child::start("schema_changes::serves_until_it_is_killed", &path);
             let client = served.connect().await;
             // One that is open when the process dies.
             let idle = served.connect().await;

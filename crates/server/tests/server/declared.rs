@@ -1,9 +1,7 @@
 //! Cursors of SQL, conditions on rows, and indexes over columns of the primary key, from outside.
 
-mod common;
-
+use crate::common::{connect, refusal, rows, run_for, serve};
 use chiliad::Database;
-use common::{connect, refusal, rows, run_for, serve};
 
 #[test]
 fn cursors_show_the_rows_of_their_declaration() {

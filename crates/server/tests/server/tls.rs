@@ -1,10 +1,8 @@
 //! TLS, from outside: a client that trusts the certificate, one that does not, and bytes that are no TLS.
 
-mod common;
-
+use crate::common::{connect_as, local, run_for};
 use chiliad::Database;
 use chiliad_server::{Running, Server, Users};
-use common::{connect_as, local, run_for};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};

@@ -1,11 +1,9 @@
 //! `lock_timeout` limits each wait for a lock, and nothing else; `statement_timeout` limits a statement, waiting or not.
 
-mod common;
-
+use crate::common::local;
+use crate::common::raw::Raw;
 use chiliad::{Database, Durability, Options, Scheme};
 use chiliad_server::{Running, Server};
-use common::local;
-use common::raw::Raw;
 use std::time::{Duration, Instant};
 
 /// The schemes whose statements wait for each other.

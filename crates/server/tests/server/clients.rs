@@ -1,10 +1,8 @@
 //! Clients of a server: an unmodified one of PostgreSQL's protocol, and hostile ones that send bytes.
 
-mod common;
-
+use crate::common::{connect, connect_as, local, run_for, serve, state};
 use chiliad::{Database, Durability, Options, Row, Scheme, Table};
 use chiliad_server::{Server, Users};
-use common::{connect, connect_as, local, run_for, serve, state};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;

@@ -1,11 +1,9 @@
 //! Values that no column can have and rows that are too large: an error with its code, and everything before it intact.
 
-mod common;
-
+use crate::common::raw::Raw;
+use crate::common::serve;
 use chiliad::{Database, Options, Scheme};
 use chiliad_server::Running;
-use common::raw::Raw;
-use common::serve;
 
 /// The longest row and the longest key, in bytes.
 const ROW_BYTES_MAX: usize = 1 << 20;

@@ -1,12 +1,10 @@
 //! Logins that are refused: what a client is told tells it nothing about who may log in, and a place that is given back is
 //! the next client's.
 
-mod common;
-
+use crate::common::raw::{Raw, Said};
+use crate::common::{local, until};
 use chiliad::Database;
 use chiliad_server::{Running, Server, Users};
-use common::raw::{Raw, Said};
-use common::{local, until};
 
 fn serve(users: &str, most: usize) -> Running {
     let server = Server::builder(Database::in_memory().expect("opens")).listen(local());

@@ -1,10 +1,8 @@
 //! Under `--durability sync` no client is told of a commit that a crash may take back, in an open block neither.
 
-mod common;
-
+use crate::common::{connect, refusal, run_for, serve};
 use chiliad::{Database, Durability, Options, Pending, Scheme, Table};
 use chiliad_server::Running;
-use common::{connect, refusal, run_for, serve};
 use std::time::Duration;
 use tokio_postgres::Client;
 

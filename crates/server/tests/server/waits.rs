@@ -1,11 +1,9 @@
 //! Statements that wait for a lock: who has the right key cancels them, limits end them, and the session goes on.
 
-mod common;
-
+use crate::common::raw::{Raw, Said};
+use crate::common::{local, until};
 use chiliad::{Database, Options, Scheme};
 use chiliad_server::{Running, Server};
-use common::raw::{Raw, Said};
-use common::{local, until};
 use std::time::{Duration, Instant};
 
 /// The schemes whose statements wait, an older transaction for a younger one among others.

@@ -1,10 +1,8 @@
 //! A block that its scheme refuses goes on where its client cannot tell, and is refused where it can.
 
-mod common;
-
+use crate::common::{connect, refusal, run_for, serve, state};
 use chiliad::{Database, Options, Scheme};
 use chiliad_server::Running;
-use common::{connect, refusal, run_for, serve, state};
 use std::time::Duration;
 use tokio_postgres::Client;
 
