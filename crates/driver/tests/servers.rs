@@ -19,6 +19,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// Simulated runs of each workload.
+const SEEDS: u64 = 12;
+
 fn scheme() -> &'static Info {
     schemes().iter().find(|info| shares_log(info)).expect("one that shares a log")
 }
@@ -66,7 +69,7 @@ fn every_workload_runs_on_threads() {
 #[test]
 fn every_workload_runs_on_simulated_cores() {
     for workload in workloads() {
-        for seed in 0..30 {
+        for seed in 0..SEEDS {
             let opening = opening(1 + seed as usize % 3, seed, 0);
             let faults = simulated(&workload, opening, seed);
             assert_eq!(faults, Vec::<String>::new(), "{workload:?}, seed {seed}");
@@ -77,7 +80,7 @@ fn every_workload_runs_on_simulated_cores() {
 #[test]
 fn a_log_that_fails_is_borne() {
     for workload in workloads() {
-        for seed in 0..30 {
+        for seed in 0..SEEDS {
             let opening = opening(1 + seed as usize % 4, seed, 20);
             let faults = simulated(&workload, opening, seed);
             assert_eq!(faults, Vec::<String>::new(), "{workload:?}, seed {seed}");

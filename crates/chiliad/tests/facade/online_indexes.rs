@@ -5,6 +5,7 @@ use crate::common::{Dice, Scratch};
 use chiliad::raw::TableSpec;
 use chiliad::{Database, Error, Nested, Options, Row, Scheme, Table};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 #[derive(Row, Debug, PartialEq, Clone)]
 struct Plain {
@@ -87,6 +88,10 @@ fn an_index_is_added_while_writers_go_on_under_every_scheme() {
                     let mut dice = Dice::new(seed);
                     while !over.load(Ordering::Relaxed) {
                         change(db, &table, &mut dice, rows);
+                        // Now and then a reader of all rows gets through, which no change invalidates.
+                        if dice.below(32) == 0 {
+                            std::thread::sleep(Duration::from_millis(dice.below(20)));
+                        }
                     }
                 });
             }

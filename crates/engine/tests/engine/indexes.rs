@@ -57,7 +57,7 @@ fn keys(scheme: &str, worker: &mut Worker<Interleaved>, table: TableId) -> Vec<u
 }
 
 fn without_memory(scheme: &str) {
-    let options = Options { memory_bytes_max: 6 << 20, ..Options::default() };
+    let options = Options { memory_bytes_max: 3 << 20, ..Options::default() };
     let full = Error::OutOfMemory { limit_bytes: options.memory_bytes_max };
     let db = kit::Db::<Interleaved>::open(scheme, options);
     let table = db.create_table(spec()).expect("created");

@@ -118,7 +118,7 @@ fn simulate(seed: u64, scheme: &str, fault: Option<&'static Fault>) -> BTreeMap<
 
 #[test]
 fn versions_are_in_order_under_every_scheme() {
-    let seeds = seeds(100);
+    let seeds = seeds(40);
     for info in chiliad_engine::names::all::<Sim>() {
         let mut removals = 0;
         for seed in 0..seeds {
