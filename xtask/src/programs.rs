@@ -2,10 +2,12 @@
 //!
 //! `cargo test` runs one program after the other. Many of them wait for clocks, disks and sockets, and each has an end where
 //! one long test runs alone; meanwhile another program's tests have the core. The programs are the same, built by the same
-//! command, and each runs where `cargo test` runs it; all of them run, whichever fail.
+//! command, and each runs where `cargo test` runs it; all of them run, whichever fail. The tests of documents count as one,
+//! the first: cargo and rustdoc take a while for each crate.
 
 use serde_json::Value;
 use std::collections::VecDeque;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -24,7 +26,14 @@ struct Program {
     folder: PathBuf,
 }
 
-/// Builds and runs all tests of the workspace, those of documents last.
+/// What runs beside others.
+enum Job {
+    Program(Program),
+    /// The tests in documents, which cargo runs.
+    Documents,
+}
+
+/// Builds and runs all tests of the workspace.
 ///
 /// # Errors
 /// Programs that failed; a build that failed.
@@ -34,26 +43,26 @@ pub fn run(root: &Path) -> Result<(), String> {
     if programs.is_empty() {
         return Err("there are no tests".into());
     }
-    let queue = Mutex::new(VecDeque::from(programs));
+    let jobs = iter::once(Job::Documents).chain(programs.into_iter().map(Job::Program));
+    let queue = Mutex::new(jobs.collect::<VecDeque<_>>());
     let failed = Mutex::new(Vec::new());
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
     thread::scope(|threads| {
         for _ in 0..AT_ONCE {
             threads.spawn(|| {
-                while let Some(program) = next() {
-                    if let Err(why) = run_program(&program, &libraries) {
+                while let Some(job) = next() {
+                    let done = match job {
+                        Job::Program(program) => run_program(&program, &libraries),
+                        Job::Documents => run_documents(root),
+                    };
+                    if let Err(why) = done {
                         failed.lock().unwrap_or_else(PoisonError::into_inner).push(why);
                     }
                 }
             });
         }
     });
-    let mut failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let documents =
-        Command::new("cargo").args(["test", "--workspace", "--doc"]).current_dir(root).status();
-    if !documents.is_ok_and(|status| status.success()) {
-        failed.push("tests in documents".into());
-    }
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
     match failed.as_slice() {
         [] => Ok(()),
         failed => Err(format!("failed:\n  {}", failed.join("\n  "))),
@@ -88,18 +97,31 @@ fn programs(messages: &str) -> Vec<Program> {
 
 /// Runs one, and prints what it says when it has ended.
 fn run_program(program: &Program, libraries: &str) -> Result<(), String> {
-    let start = Instant::now();
     let mut command = Command::new(&program.path);
     command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
-    command.env("LD_LIBRARY_PATH", libraries).stdin(Stdio::null());
-    let output = command.output().map_err(|error| format!("{}: {error}", program.name))?;
+    command.env("LD_LIBRARY_PATH", libraries);
+    finish(&program.name, &mut command)
+}
+
+/// Runs the tests in documents, and prints what they say when they have ended.
+fn run_documents(root: &Path) -> Result<(), String> {
+    let mut command = Command::new("cargo");
+    command.args(["test", "--workspace", "--doc"]).current_dir(root);
+    finish("documents", &mut command)
+}
+
+/// Runs a command to its end, and prints what it has said.
+fn finish(name: &str, command: &mut Command) -> Result<(), String> {
+    let start = Instant::now();
+    let output =
+        command.stdin(Stdio::null()).output().map_err(|error| format!("{name}: {error}"))?;
     let (said, errors) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    println!("     {}: {:.1} s\n{said}{errors}", program.name, start.elapsed().as_secs_f64());
+    println!("     {name}: {:.1} s\n{said}{errors}", start.elapsed().as_secs_f64());
     if output.status.success() {
         return Ok(());
     }
-    Err(format!("{}: {}", program.name, output.status))
+    Err(format!("{name}: {}", output.status))
 }
 
 /// Where the compiler's libraries lie, which the tests of derive macros are linked to, before what is set already.
