@@ -69,7 +69,7 @@ pub static BOUNDARY_WITHOUT_FENCE: Fault = Fault {
     schemes: &[],
     workload: "scan",
     expected: &["use of freed memory", "lost record", "G-single", "G2", "G2-item", "G1c"],
-    seeds: 1000,
+    seeds: 2000,
 };
 
 /// Commit epochs and snapshot boundaries of a database.
