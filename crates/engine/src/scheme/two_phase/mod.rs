@@ -60,7 +60,6 @@ use crate::scheme::parts::opacity::Opacity;
 use crate::timestamps::Clock;
 use crate::version;
 use crate::version::Version;
-use crate::wait::Ended;
 use chiliad_api::{Info, Intent, Reason};
 use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Change, RecordRef, Seen};
@@ -93,10 +92,6 @@ pub struct Locking<M: Machine, const POLICY: u8> {
     timestamp: u64,
     /// How often it has been run before.
     retries: u32,
-    /// A lock that it asked for is held by a transaction that it runs inside.
-    met_outer: bool,
-    /// Being older it might have waited, under `wait-die`, and did not.
-    declined: bool,
     clock: Clock<M>,
     search: Search,
     /// What it expects of waits that have a limit.
@@ -109,6 +104,9 @@ pub struct Locking<M: Machine, const POLICY: u8> {
 }
 
 impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
+    /// Why a transaction is refused that the policy does not let wait.
+    const DENIED: Reason = if POLICY == WAIT_DIE { Reason::Younger } else { Reason::LockDenied };
+
     /// Looks at the leaves that were passed when that is due: records read are locked, gaps are not.
     #[inline]
     fn stay_opaque<T>(&mut self, cx: &Context<'_, M, Self>, done: T) -> Step<M, T> {
@@ -147,13 +145,15 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
                     true => word::try_upgrade(word),
                     false => word::try_lock(word, mode),
                 };
-                if locked { Answer::Granted } else { Answer::Denied }
+                Ok(if locked { Answer::Granted } else { Answer::Denied })
             }
             _ => self.ask(cx, record, mode, upgrades),
         };
         match answer {
-            Answer::Granted => {}
-            Answer::Waiting if record.word().load(Ordering::Relaxed) & record_word::DEAD != 0 => {
+            Ok(Answer::Granted) => {}
+            Ok(Answer::Waiting)
+                if record.word().load(Ordering::Relaxed) & record_word::DEAD != 0 =>
+            {
                 // As below: what it holds is given back at once. A record that is alive now stays while anybody waits.
                 self.stop_waiting(cx);
                 if self.held.find(record).is_some() {
@@ -161,15 +161,9 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
                 }
                 return Step::Redo;
             }
-            Answer::Waiting => return Step::Wait,
-            Answer::Denied if core::mem::take(&mut self.met_outer) => {
-                return Step::Abort(Ended::Outer.into());
-            }
-            Answer::Denied => {
-                let younger = POLICY == WAIT_DIE && !core::mem::take(&mut self.declined);
-                let reason = if younger { Reason::Younger } else { Reason::LockDenied };
-                return Step::Abort(Abort::over(reason, record));
-            }
+            Ok(Answer::Waiting) => return Step::Wait,
+            Ok(Answer::Denied) => return Step::Abort(Abort::over(Self::DENIED, record)),
+            Err(why) => return Step::Abort(Abort { why, record: Some(record) }),
         }
         self.granted(cx.shared, cx.heap.slot_number(), record, mode);
         // Relaxed: the lock has acquired it.
@@ -265,8 +259,6 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
             retries: 0,
             transaction: 0,
             timestamp: 0,
-            met_outer: false,
-            declined: false,
             clock: Clock::new(),
             search: Search::default(),
             outlook: Outlook::default(),

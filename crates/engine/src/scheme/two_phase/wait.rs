@@ -40,14 +40,14 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         Claim { slot: cx.heap.slot_number(), mode, age: cx.shared.queues().age(timestamp) }
     }
 
-    /// Asks for a lock, or for the right to write under one that is held for reading.
+    /// Asks for a lock, or for the right to write under one that is held for reading. An error: it is not asked for any more.
     pub(super) fn ask(
         &mut self,
         cx: &mut Context<'_, M, Self>,
         record: RecordRef<M>,
         mode: Mode,
         upgrades: bool,
-    ) -> Answer {
+    ) -> Result<Answer, Why> {
         debug_assert!(self.pending.is_none(), "it waits for one lock at a time");
         let shared = cx.shared;
         let claim = Self::claim(cx, self.timestamp, mode);
@@ -56,14 +56,13 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
             true => row_lock::try_upgrade::<M>(word, claim),
             false => row_lock::try_lock::<M>(word, claim),
         };
-        let Err(found) = taken else { return Answer::Granted };
+        let Err(found) = taken else { return Ok(Answer::Granted) };
         let lock = Locked { word, address: record.address() };
         let holds =
             |slot| shared.queues().waiters.find(slot).is_some_and(|it| it.holds(lock.address));
-        self.met_outer = cx.limits.check_holders(holds).is_err();
-        if self.met_outer || !self.may_wait(shared, cx.limits, claim, word, found, upgrades) {
-            return Answer::Denied;
-        }
+        cx.limits.check_holders(holds).map_err(Why::Ended)?;
+        let may_wait = self.may_wait(shared, cx.limits, claim, word, found, upgrades);
+        may_wait.map_err(Why::Conflict)?;
         let queues = shared.queues();
         let waiter = queues.waiters.get(claim.slot);
         waiter.timestamp.store(self.timestamp, Ordering::Relaxed);
@@ -72,7 +71,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         if answer == Answer::Waiting {
             self.pending = Some(Pending { record, mode, behind: row_lock::is_queued(found) });
         }
-        answer
+        Ok(answer)
     }
 
     /// Whether the policy lets a transaction wait for a lock that it has found like this, and the wait is worth beginning.
@@ -85,10 +84,11 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         word: &M::Word,
         found: u64,
         upgrades: bool,
-    ) -> bool {
+    ) -> Result<(), Reason> {
         if POLICY != WAIT_DIE {
             let limit = shared.wait_timeout;
-            return limit > 0 && self.outlook.allows(row_lock::is_queued(found), limit);
+            let may = limit > 0 && self.outlook.allows(row_lock::is_queued(found), limit);
+            return may.then_some(()).ok_or(Self::DENIED);
         }
         let waits = match upgrades {
             true => claim.is_the_oldest_of(found),
@@ -100,10 +100,11 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         // A drawn schedule has no time by which a wait would be long.
         if waits && M::shares_cores() && !M::explores() && !limits.is_limited() {
             let limit = M::ticks_per_second() / LONG_WAITS_PER_SECOND;
-            self.declined = !self.outlook.allows(row_lock::is_queued(found), limit);
-            return !self.declined;
+            let may = self.outlook.allows(row_lock::is_queued(found), limit);
+            // Nobody older is in its way.
+            return may.then_some(()).ok_or(Reason::LockDenied);
         }
-        waits || M::fault(&faults::YOUNGER_WAITS)
+        (waits || M::fault(&faults::YOUNGER_WAITS)).then_some(()).ok_or(Self::DENIED)
     }
 
     /// Waits until the pending lock is granted, or is not to be.
