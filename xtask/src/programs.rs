@@ -7,7 +7,6 @@
 
 use serde_json::Value;
 use std::collections::VecDeque;
-use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -26,11 +25,14 @@ struct Program {
     folder: PathBuf,
 }
 
-/// What runs beside others.
-enum Job {
-    Program(Program),
-    /// The tests in documents, which cargo runs.
-    Documents,
+impl Program {
+    /// Its name, and how it is run.
+    fn command(self, libraries: &str) -> (String, Command) {
+        let mut command = Command::new(self.path);
+        command.env("CARGO_MANIFEST_DIR", &self.folder).current_dir(self.folder);
+        command.env("LD_LIBRARY_PATH", libraries);
+        (self.name, command)
+    }
 }
 
 /// Builds and runs all tests of the workspace.
@@ -43,19 +45,18 @@ pub fn run(root: &Path) -> Result<(), String> {
     if programs.is_empty() {
         return Err("there are no tests".into());
     }
-    let jobs = iter::once(Job::Documents).chain(programs.into_iter().map(Job::Program));
-    let queue = Mutex::new(jobs.collect::<VecDeque<_>>());
+    let mut documents = Command::new("cargo");
+    documents.args(["test", "--workspace", "--doc"]).current_dir(root);
+    let mut jobs = VecDeque::from([("documents".to_owned(), documents)]);
+    jobs.extend(programs.into_iter().map(|program| program.command(&libraries)));
+    let queue = Mutex::new(jobs);
     let failed = Mutex::new(Vec::new());
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
     thread::scope(|threads| {
         for _ in 0..AT_ONCE {
             threads.spawn(|| {
-                while let Some(job) = next() {
-                    let done = match job {
-                        Job::Program(program) => run_program(&program, &libraries),
-                        Job::Documents => run_documents(root),
-                    };
-                    if let Err(why) = done {
+                while let Some((name, command)) = next() {
+                    if let Err(why) = finish(&name, command) {
                         failed.lock().unwrap_or_else(PoisonError::into_inner).push(why);
                     }
                 }
@@ -95,23 +96,8 @@ fn programs(messages: &str) -> Vec<Program> {
     messages.lines().filter_map(program).collect()
 }
 
-/// Runs one, and prints what it says when it has ended.
-fn run_program(program: &Program, libraries: &str) -> Result<(), String> {
-    let mut command = Command::new(&program.path);
-    command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
-    command.env("LD_LIBRARY_PATH", libraries);
-    finish(&program.name, &mut command)
-}
-
-/// Runs the tests in documents, and prints what they say when they have ended.
-fn run_documents(root: &Path) -> Result<(), String> {
-    let mut command = Command::new("cargo");
-    command.args(["test", "--workspace", "--doc"]).current_dir(root);
-    finish("documents", &mut command)
-}
-
 /// Runs a command to its end, and prints what it has said.
-fn finish(name: &str, command: &mut Command) -> Result<(), String> {
+fn finish(name: &str, mut command: Command) -> Result<(), String> {
     let start = Instant::now();
     let output =
         command.stdin(Stdio::null()).output().map_err(|error| format!("{name}: {error}"))?;
