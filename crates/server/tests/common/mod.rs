@@ -30,6 +30,16 @@ pub fn run_for(seconds: u64, test: impl Future<Output = ()>) {
     });
 }
 
+/// Runs a test of clients of a server in memory, which is to end within so many seconds.
+pub fn with_server(seconds: u64, test: impl AsyncFnOnce(&Database, &Running)) {
+    run_for(seconds, async {
+        let db = Database::in_memory().expect("opens");
+        let running = serve(&db);
+        test(&db, &running).await;
+        running.shutdown();
+    });
+}
+
 /// Bytes of this process that are in memory.
 pub fn resident() -> u64 {
     let told = std::fs::read_to_string("/proc/self/statm").expect("Linux tells");

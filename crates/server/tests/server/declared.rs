@@ -1,14 +1,11 @@
 //! Cursors of SQL, conditions on rows, and indexes over columns of the primary key, from outside.
 
-use crate::common::{connect, refusal, rows, run_for, serve};
-use chiliad::Database;
+use crate::common::{connect, refusal, rows, with_server};
 
 #[test]
 fn cursors_show_the_rows_of_their_declaration() {
-    run_for(60, async {
-        let db = Database::in_memory().expect("opens");
-        let running = serve(&db);
-        let client = connect(&running).await;
+    with_server(60, async |_, running| {
+        let client = connect(running).await;
         client
             .batch_execute(
                 "CREATE TABLE t (id int PRIMARY KEY, v text);
@@ -72,16 +69,13 @@ fn cursors_show_the_rows_of_their_declaration() {
         let found = client.query("FETCH FORWARD 5 FROM \"C 2\"", &[]).await.expect("fetched");
         let found: Vec<(i32, &str)> = found.iter().map(|row| (row.get(0), row.get(1))).collect();
         assert_eq!(found, [(7, "seven"), (8, "eight")]);
-        running.shutdown();
     });
 }
 
 #[test]
 fn conditions_hold_for_all_rows() {
-    run_for(60, async {
-        let db = Database::in_memory().expect("opens");
-        let running = serve(&db);
-        let client = connect(&running).await;
+    with_server(60, async |_, running| {
+        let client = connect(running).await;
         client
             .batch_execute(
                 "CREATE TABLE t (id int, n int CHECK (n > 0), m int CHECK (m <> 7), CONSTRAINT small CHECK (n + m < 100));
@@ -117,16 +111,13 @@ fn conditions_hold_for_all_rows() {
         ] {
             assert_eq!(refusal(&client, sql).await, expected, "{sql}");
         }
-        running.shutdown();
     });
 }
 
 #[test]
 fn indexes_have_columns_of_the_key() {
-    run_for(60, async {
-        let db = Database::in_memory().expect("opens");
-        let running = serve(&db);
-        let client = connect(&running).await;
+    with_server(60, async |_, running| {
+        let client = connect(running).await;
         // Declared with the table, added to one that has rows and an index, and within a transaction.
         client
             .batch_execute(
@@ -174,6 +165,5 @@ fn indexes_have_columns_of_the_key() {
         );
         assert_eq!(refusal(&client, "INSERT INTO a VALUES (2, 0, 1000, 'n200')").await, "23505");
         assert_eq!(rows(&client, "SELECT * FROM a WHERE id = 3").await, ["0|3|3|n3"]);
-        running.shutdown();
     });
 }

@@ -1,6 +1,6 @@
 //! Tables that an application has derived, looked up and changed by their keys and indexes in SQL.
 
-use crate::common::{connect, rows, run_for, serve};
+use crate::common::{connect, rows, with_server};
 use chiliad::{Database, Key, Row, Table};
 use tokio_postgres::Client;
 
@@ -55,34 +55,31 @@ where
 
 #[test]
 fn derived_tables_are_looked_up_by_their_keys() {
-    run_for(60, async {
-        let db = Database::in_memory().expect("opens");
-        let running = serve(&db);
-        let client = connect(&running).await;
+    with_server(60, async |db, running| {
+        let client = connect(running).await;
         let c = &client;
         keys_lead_to_rows(
             c,
-            &db,
+            db,
             "i64s",
             &[(-5_i64, "-5"), (0, "0"), (7, "7"), (i64::MAX, "9223372036854775807")],
         )
         .await;
-        keys_lead_to_rows(c, &db, "i32s", &[(-5_i32, "-5"), (0, "0"), (7, "7")]).await;
-        keys_lead_to_rows(c, &db, "i16s", &[(-5_i16, "-5"), (7, "7")]).await;
-        keys_lead_to_rows(c, &db, "u32s", &[(0_u32, "0"), (7, "7"), (u32::MAX, "4294967295")])
-            .await;
+        keys_lead_to_rows(c, db, "i32s", &[(-5_i32, "-5"), (0, "0"), (7, "7")]).await;
+        keys_lead_to_rows(c, db, "i16s", &[(-5_i16, "-5"), (7, "7")]).await;
+        keys_lead_to_rows(c, db, "u32s", &[(0_u32, "0"), (7, "7"), (u32::MAX, "4294967295")]).await;
         keys_lead_to_rows(
             c,
-            &db,
+            db,
             "u64s",
             &[(0_u64, "0"), (7, "7"), (u64::MAX, "18446744073709551615")],
         )
         .await;
-        keys_lead_to_rows(c, &db, "strings", &[(String::from("a"), "'a'"), (String::new(), "''")])
+        keys_lead_to_rows(c, db, "strings", &[(String::from("a"), "'a'"), (String::new(), "''")])
             .await;
         keys_lead_to_rows(
             c,
-            &db,
+            db,
             "pairs",
             &[((3_i32, String::from("x")), "3, 'x'"), ((-3, String::from("y")), "-3, 'y'")],
         )
@@ -92,6 +89,5 @@ fn derived_tables_are_looked_up_by_their_keys() {
             client.prepare("SELECT owner FROM i64s WHERE \"0\" = $1").await.expect("prepared");
         let found = client.query(&statement, &[&7_i64]).await.expect("found");
         assert_eq!(found.len(), 1);
-        running.shutdown();
     });
 }

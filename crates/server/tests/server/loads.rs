@@ -1,7 +1,7 @@
 //! What fails or is killed while it loads a table, or gives it a key, has changed nothing.
 
 use crate::common::raw::Raw;
-use crate::common::{child, connect, run_for, serve, state};
+use crate::common::{child, connect, run_for, serve, state, with_server};
 use chiliad::{Database, Options};
 use futures_util::SinkExt;
 use std::io::Cursor;
@@ -40,10 +40,8 @@ async fn has_key(client: &Client) -> bool {
 
 #[test]
 fn a_copy_that_fails_in_its_midst_leaves_nothing() {
-    run_for(120, async {
-        let db = Database::in_memory().expect("opens");
-        let running = serve(&db);
-        let (ann, bob) = (connect(&running).await, connect(&running).await);
+    with_server(120, async |_, running| {
+        let (ann, bob) = (connect(running).await, connect(running).await);
         let made = "CREATE TABLE t (id int, v varchar(12)); INSERT INTO t VALUES (0, 'there')";
         ann.batch_execute(made).await.expect("made");
         for (bad, code) in [
@@ -65,7 +63,6 @@ fn a_copy_that_fails_in_its_midst_leaves_nothing() {
             ann.batch_execute("COMMIT").await.expect("ended");
             assert_eq!((count(&ann).await, count(&bob).await), (1, 1));
         }
-        running.shutdown();
     });
 }
 
@@ -97,10 +94,8 @@ fn rows_come_in_messages_of_any_size() {
 
 #[test]
 fn a_key_that_rows_share_is_named_and_not_added() {
-    run_for(120, async {
-        let db = Database::in_memory().expect("opens");
-        let running = serve(&db);
-        let client = connect(&running).await;
+    with_server(120, async |_, running| {
+        let client = connect(running).await;
         client.batch_execute("CREATE TABLE t (id int, v text)").await.expect("made");
         copy(&client, numbered(0..5000).chain(["4321\tagain\n".to_owned()])).await.expect("copied");
         const ADD: &str = "ALTER TABLE t ADD PRIMARY KEY (id)";
@@ -131,7 +126,6 @@ fn a_key_that_rows_share_is_named_and_not_added() {
         assert_eq!(count(&client).await, 5000);
         let sum = "SELECT count(*) FROM t WHERE v = 'value ' || id::text";
         assert_eq!(number(&client, sum).await, 5000, "each row has its own value");
-        running.shutdown();
     });
 }
 

@@ -1,6 +1,6 @@
 //! Procedures in Rust and in SQL, from outside.
 
-use crate::common::{connect, local, refusal, run_for, serve, state};
+use crate::common::{connect, local, refusal, run_for, serve, state, with_server};
 use chiliad::{Database, Options, Scheme};
 use chiliad_server::{OwnedDatum, Server};
 use std::sync::{Arc, Mutex};
@@ -50,10 +50,8 @@ fn a_body_is_one_transaction_under_every_scheme() {
 
 #[test]
 fn a_declaration_belongs_to_its_transaction() {
-    run_for(60, async {
-        let db = Database::in_memory().expect("opens");
-        let running = serve(&db);
-        let (client, other) = (connect(&running).await, connect(&running).await);
+    with_server(60, async |_, running| {
+        let (client, other) = (connect(running).await, connect(running).await);
         bank(&client).await;
         client.batch_execute("BEGIN; CREATE OR REPLACE PROCEDURE transfer(int, int, int) LANGUAGE sql AS 'DELETE FROM accounts'").await.expect("replaced");
         other.batch_execute("CALL transfer(1, 2, 1)").await.expect("the old one");
@@ -87,7 +85,6 @@ fn a_declaration_belongs_to_its_transaction() {
         client.batch_execute("CALL make(6)").await.expect("an int becomes a text");
         client.batch_execute("DROP TABLE made").await.expect("dropped");
         assert_eq!(refusal(&client, "CALL make(7)").await, "42P01");
-        running.shutdown();
     });
 }
 

@@ -1,7 +1,7 @@
 //! Changes of tables within transactions, from outside: nobody sees them before the commit, a rollback undoes them, and a
 //! crash leaves all or nothing.
 
-use crate::common::{child, connect, refusal, run_for, serve};
+use crate::common::{child, connect, refusal, run_for, serve, with_server};
 use chiliad::{Database, Options, Scheme};
 use std::time::Duration;
 use tokio_postgres::{Client, SimpleQueryMessage};
@@ -92,10 +92,8 @@ fn changes_are_seen_from_the_commit_on() {
 
 #[test]
 fn a_rollback_undoes_changes_and_so_do_savepoints() {
-    run_for(60, async {
-        let db = Database::in_memory().expect("opens");
-        let running = serve(&db);
-        let client = connect(&running).await;
+    with_server(60, async |db, running| {
+        let client = connect(running).await;
         client
             .batch_execute(
                 "CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 1), (2, 1)",
@@ -115,7 +113,7 @@ fn a_rollback_undoes_changes_and_so_do_savepoints() {
             _ = client.batch_execute("COMMIT").await;
             assert_eq!(one(&client, "SELECT sum(id) FROM t").await, "3", "{ending}");
             assert_eq!(refusal(&client, "SELECT * FROM a").await, "42P01", "{ending}");
-            expect_tables(&db, &["t"]).await;
+            expect_tables(db, &["t"]).await;
         }
         client
             .batch_execute(
@@ -133,24 +131,21 @@ fn a_rollback_undoes_changes_and_so_do_savepoints() {
             .batch_execute("ROLLBACK TO s; DROP TABLE a; RELEASE s; CREATE TABLE c (id int PRIMARY KEY); COMMIT")
             .await
             .expect("committed");
-        expect_tables(&db, &["t", "c"]).await;
+        expect_tables(db, &["t", "c"]).await;
         // A string of statements and a session that goes away are undone as a whole.
         assert_eq!(refusal(&client, "CREATE TABLE d (id int); SELECT 1 / 0").await, "22012");
-        let other = connect(&running).await;
+        let other = connect(running).await;
         other.batch_execute("BEGIN; CREATE TABLE e (id int); TRUNCATE t").await.expect("changed");
         drop(other);
-        expect_tables(&db, &["t", "c"]).await;
+        expect_tables(db, &["t", "c"]).await;
         assert_eq!(one(&client, "SELECT count(*) FROM t").await, "2");
-        running.shutdown();
     });
 }
 
 #[test]
 fn indexes_and_keys_within_a_transaction() {
-    run_for(60, async {
-        let db = Database::in_memory().expect("opens");
-        let running = serve(&db);
-        let (ann, bob) = (connect(&running).await, connect(&running).await);
+    with_server(60, async |_, running| {
+        let (ann, bob) = (connect(running).await, connect(running).await);
         ann.batch_execute(
             "CREATE TABLE t (id int, v int); INSERT INTO t SELECT i, i % 10 FROM generate_series(1, 1000) i",
         )
@@ -195,17 +190,14 @@ fn indexes_and_keys_within_a_transaction() {
         assert_eq!(one(&bob, "SELECT count(*) FROM t").await, "0");
         assert_eq!(refusal(&bob, "CREATE TABLE \"chiliad sql x\" (id int)").await, "42939");
         assert_eq!(refusal(&bob, "BEGIN READ ONLY; TRUNCATE t").await, "25006");
-        running.shutdown();
     });
 }
 
 /// A change that waits for open transactions, and one of these that wants to change tables: neither waits for ever.
 #[test]
 fn changes_that_wait_for_each_other_are_refused() {
-    run_for(60, async {
-        let db = Database::in_memory().expect("opens");
-        let running = serve(&db);
-        let (ann, bob) = (connect(&running).await, connect(&running).await);
+    with_server(60, async |_, running| {
+        let (ann, bob) = (connect(running).await, connect(running).await);
         ann.batch_execute(
             "CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 1)",
         )
@@ -222,7 +214,6 @@ fn changes_that_wait_for_each_other_are_refused() {
         let bob = online.await.expect("no panic").expect("made");
         let plan = column(&bob, "EXPLAIN SELECT * FROM t WHERE v = 1").await.expect("explained");
         assert!(plan.concat().contains("t_v"), "{plan:?}");
-        running.shutdown();
     });
 }
 
