@@ -124,6 +124,24 @@ pub struct Context<'a, M: Machine, S: Scheme<M>> {
     pub snapshots: bool,
 }
 
+impl<M: Machine, S: Scheme<M>> Context<'_, M, S> {
+    /// Whether all is as it was where the transaction found nothing. Where a count has moved since the engine looked last, it
+    /// looks again. `prepare` calls this when others can change nothing any more that the transaction depends on.
+    #[inline]
+    pub fn gaps_hold(&mut self, writes: &WriteSet<M>) -> bool {
+        self.gaps.holds() || self.look_again(writes)
+    }
+
+    #[cold]
+    fn look_again(&mut self, writes: &WriteSet<M>) -> bool {
+        // It is in a section: nobody may have the turn while nodes are on their way.
+        M::keep_turn(true);
+        let same = self.gaps.look_again(self.heap, writes);
+        M::keep_turn(false);
+        same
+    }
+}
+
 /// A worker that collects so many items at once, or more, has nothing else to do.
 pub const IDLE_BUDGET: usize = 1024;
 

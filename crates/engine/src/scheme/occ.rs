@@ -166,8 +166,22 @@ impl<M: Machine> Occ<M> {
         }
     }
 
+    /// Whether what was read, and what was not found, is still as it was.
+    fn check(&self, gaps: &Gaps<M>) -> Result<(), Abort<M>> {
+        self.check_reads(false)?;
+        Self::judge_gaps(gaps.holds())
+    }
+
+    #[inline]
+    fn judge_gaps(hold: bool) -> Result<(), Abort<M>> {
+        match hold || M::fault(&LEAVES_NOT_VALIDATED) {
+            true => Ok(()),
+            false => Err(Abort::new(Reason::Phantom)),
+        }
+    }
+
     /// Whether what was read is still there; `own`: its records are latched by this transaction.
-    fn check(&self, gaps: &Gaps<M>, own: bool) -> Result<(), Abort<M>> {
+    fn check_reads(&self, own: bool) -> Result<(), Abort<M>> {
         M::work(Cost::Validate, self.reads.len() as u32);
         for read in &self.reads {
             // Acquire pairs with `record_word::publish`: what we conclude from the word holds for what we look
@@ -180,10 +194,7 @@ impl<M: Machine> Occ<M> {
                 return Err(Abort::over(Reason::ReadChanged, read.record));
             }
         }
-        match gaps.holds() || M::fault(&LEAVES_NOT_VALIDATED) {
-            true => Ok(()),
-            false => Err(Abort::new(Reason::Phantom)),
-        }
+        Ok(())
     }
 
     /// Looks at all that was read when that is due.
@@ -193,7 +204,7 @@ impl<M: Machine> Occ<M> {
         if !cx.opacity || !self.opacity.is_due(size, false) {
             return Step::Done(done);
         }
-        if let Err(abort) = self.check(cx.gaps, false) {
+        if let Err(abort) = self.check(cx.gaps) {
             return Step::Abort(abort.early());
         }
         self.opacity.looked(size);
@@ -294,7 +305,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         cx: &mut Context<'_, M, Self>,
         _writes: &WriteSet<M>,
     ) -> Result<(), Abort<M>> {
-        self.check(cx.gaps, false)
+        self.check(cx.gaps)
     }
 
     #[inline]
@@ -309,7 +320,8 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         M::fence(Ordering::SeqCst);
         let end = self.draw(cx, true);
         let epoch = cx.epochs.open_window(cx.heap.slot());
-        self.check(cx.gaps, true)?;
+        self.check_reads(true)?;
+        Self::judge_gaps(cx.gaps_hold(writes))?;
         if writes.is_empty() {
             return Ok(CommitPoint { epoch, order: end });
         }

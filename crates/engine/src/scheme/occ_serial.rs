@@ -82,8 +82,14 @@ impl<M: Machine> OccSerial<M> {
         }
     }
 
-    /// Whether what was read is still there.
+    /// Whether what was read, and what was not found, is still as it was.
     fn check(&self, gaps: &Gaps<M>, writes: Option<&WriteSet<M>>) -> Result<(), Abort<M>> {
+        self.check_reads(writes)?;
+        judge_gaps(gaps.holds())
+    }
+
+    /// Whether what was read is still there.
+    fn check_reads(&self, writes: Option<&WriteSet<M>>) -> Result<(), Abort<M>> {
         M::work(Cost::Validate, self.reads.len() as u32);
         for &(record, seen) in &self.reads {
             // Acquire pairs with `record_word::publish`: what we conclude from the word holds for what we look
@@ -96,7 +102,7 @@ impl<M: Machine> OccSerial<M> {
                 return Err(Abort::over(Reason::ReadChanged, record));
             }
         }
-        if gaps.holds() { Ok(()) } else { Err(Abort::new(Reason::Phantom)) }
+        Ok(())
     }
 
     /// Looks at all that was read when that is due.
@@ -112,6 +118,11 @@ impl<M: Machine> OccSerial<M> {
         self.opacity.looked(size);
         Step::Done(done)
     }
+}
+
+#[inline]
+fn judge_gaps<M: Machine>(hold: bool) -> Result<(), Abort<M>> {
+    if hold { Ok(()) } else { Err(Abort::new(Reason::Phantom)) }
 }
 
 impl<M: Machine> Scheme<M> for OccSerial<M> {
@@ -206,7 +217,8 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
         // the same fence of peers.
         M::fence(Ordering::SeqCst);
         let epoch = cx.epochs.open_window(cx.heap.slot());
-        self.check(cx.gaps, Some(writes))?;
+        self.check_reads(Some(writes))?;
+        judge_gaps(cx.gaps_hold(writes))?;
         if writes.is_empty() {
             return Ok(CommitPoint { epoch, order: self.last });
         }

@@ -10,6 +10,7 @@ mod dropped_tables;
 mod durable;
 mod durable_simulated;
 mod gaps;
+mod gaps_at_once;
 mod groups;
 mod hosts;
 mod indexes;

@@ -41,7 +41,8 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             epoch = self.first_epoch;
         }
         if VARIANT != KEY_VALUE {
-            self.check(cx.gaps, Some(writes))?;
+            self.check_reads(Some(writes))?;
+            Self::judge_gaps(cx.gaps_hold(writes))?;
         }
         if writes.is_empty() {
             return Ok(CommitPoint { epoch, order: self.last });
@@ -76,12 +77,27 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         Ok(())
     }
 
-    /// Phase 2. `writes` may be latched by the transaction itself; none of what it has read is, before phase 1.
+    /// Looks at all that was read, before phase 2.
     pub(super) fn check(
         &self,
         gaps: &Gaps<M>,
         writes: Option<&WriteSet<M>>,
     ) -> Result<(), Abort<M>> {
+        self.check_reads(writes)?;
+        Self::judge_gaps(gaps.holds())
+    }
+
+    #[inline]
+    fn judge_gaps(hold: bool) -> Result<(), Abort<M>> {
+        match hold || M::fault(&faults::NODE_SET_NOT_VALIDATED) {
+            true => Ok(()),
+            false => Err(Abort::new(Reason::Phantom)),
+        }
+    }
+
+    /// Looks at the records that were read. `writes` may be latched by the transaction itself; none of what it has read is,
+    /// before phase 1.
+    fn check_reads(&self, writes: Option<&WriteSet<M>>) -> Result<(), Abort<M>> {
         M::work(Cost::Validate, self.reads.len() as u32);
         for read in &self.reads {
             // Acquire pairs with `record_word::publish`: what we conclude from the word holds for what we look
@@ -98,11 +114,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
                 return Err(latched_too_long(read.record));
             }
         }
-        if gaps.holds() || M::fault(&faults::NODE_SET_NOT_VALIDATED) {
-            Ok(())
-        } else {
-            Err(Abort::new(Reason::Phantom))
-        }
+        Ok(())
     }
 
     fn take_tid(

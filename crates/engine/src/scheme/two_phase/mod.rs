@@ -376,7 +376,9 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         // the same fence of peers, one of which therefore sees the other's.
         M::fence(Ordering::SeqCst);
         let epoch = cx.epochs.open_window(cx.heap.slot());
-        self.validate(cx, writes)?;
+        if !cx.gaps_hold(writes) {
+            return Err(Abort::new(Reason::Phantom));
+        }
         if writes.is_empty() {
             return Ok(CommitPoint { epoch, order: self.last });
         }
