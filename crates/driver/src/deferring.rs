@@ -99,6 +99,9 @@ impl<M: Machine> Client<'_, M> {
         self.partitions.clear();
         let shape = self.requests.resume(waiting.words, &mut self.partitions);
         let start = self.timed.take(&mut self.random).then_some(waiting.queued);
+        // Nobody else runs one of its partition meanwhile, so the sooner it is done the better. A transaction that is
+        // refused begins again in the same way, and its end gives the turn back.
+        M::keep_turn(true);
         self.carry_out(shape, start, Some(waiting.measured))?;
         let (now, begun) = (M::now(), self.signals.begun());
         let Some(deferring) = &mut self.deferring else { return Ok(()) };
