@@ -388,6 +388,16 @@ impl<M: Machine> RecordRef<M> {
     pub fn prefetch(self, bytes: usize) {
         M::prefetch(self.0.as_ptr().cast(), (HEAD_BYTES + bytes).div_ceil(64) as u32);
     }
+
+    /// Starts loading the first lines of the version that the one in place has replaced, if it leads to one. The version may
+    /// have expired: its memory is asked for, and not looked at.
+    #[inline]
+    pub fn prefetch_older(self) {
+        let older = self.link(Ordering::Relaxed).map_addr(|address| address & POINTER_MASK);
+        if !older.is_null() {
+            M::prefetch(older.cast(), 2);
+        }
+    }
 }
 
 /// The block that a link leads to, its note left aside.

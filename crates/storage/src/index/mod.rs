@@ -76,7 +76,7 @@ impl<M: Machine> Index<M> {
     }
 
     /// Begins a look-up and asks for the first line it needs.
-    #[inline]
+    #[inline(always)]
     pub fn probe(&self, key: &[u8]) -> Probe<M> {
         match self {
             Self::Ordered(index) => Probe::Ordered(index.probe(key)),

@@ -25,13 +25,19 @@ pub(super) fn slice_at(key: &[u8], offset: usize) -> u64 {
 
 #[inline]
 fn short_slice(rest: &[u8]) -> u64 {
-    debug_assert!(rest.len() < SLICE_BYTES, "a whole slice needs no padding");
-    let mut slice = 0;
-    for &byte in rest {
-        slice = slice << 8 | u64::from(byte);
+    let length = rest.len();
+    debug_assert!(length < SLICE_BYTES, "a whole slice needs no padding");
+    // Overlapping reads, as keys of these lengths are many: no loop.
+    match (rest.first_chunk(), rest.last_chunk()) {
+        (Some(first), Some(last)) => {
+            let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
+            u64::from(first) << 32 | u64::from(last) << (8 * (SLICE_BYTES - length))
+        }
+        _ => rest
+            .iter()
+            .zip(1..)
+            .fold(0, |slice, (&byte, at)| slice | u64::from(byte) << (8 * (SLICE_BYTES - at))),
     }
-    // Split in two, because a shift by 64 is none.
-    slice << (4 * (SLICE_BYTES - rest.len())) << (4 * (SLICE_BYTES - rest.len()))
 }
 
 /// The rank of `key` in the slice at `offset`.
