@@ -101,7 +101,7 @@ impl<M: Machine> Write<M> {
     #[inline]
     pub fn new_bytes(&self) -> usize {
         match self.kind {
-            Kind::Put | Kind::Remove => self.value.length as usize,
+            Kind::Put | Kind::Remove => self.value.length() as usize,
             Kind::Add => self.record.value().length(),
         }
     }
@@ -110,8 +110,8 @@ impl<M: Machine> Write<M> {
 /// The deferred writes, found by record.
 pub struct WriteSet<M: Machine> {
     pub entries: Vec<Write<M>>,
-    /// Indexes of entries in the order in which latches are taken.
-    pub order: Vec<u32>,
+    /// Entries in the order in which latches are taken: addresses of records, and under them the entries' indexes.
+    pub order: Vec<u128>,
     /// The additions that the commit applies, in the order of the calls.
     pub additions: Vec<Addition>,
     slots: RecordSlots,

@@ -142,7 +142,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let step = self.timed(Part::Manager, |core| {
             S::peek(record, &mut core.arena, core.verification.is_on())
         });
-        let Some(Version { absent: false, bytes }) = self.resolve(step)? else {
+        let found = self.resolve(step)?.filter(|version| !version.is_absent());
+        let Some(bytes) = found.map(Version::bytes) else {
             self.arena.truncate(mark);
             return Ok(false);
         };
@@ -233,12 +234,12 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let Some(version) = self.resolve(step)? else { continue };
             let key = self.arena.get(key).to_vec();
             let version = self.verification.read(table, &key, version, &self.arena);
-            if version.absent {
+            if version.is_absent() {
                 return Err(self.mark_aborted(Abort::over(Reason::ReadChanged, record)));
             }
             let own = &mut self.writes.entries[write as usize];
-            (own.kind, own.value) = (Kind::Put, version.bytes);
-            let value = self.arena.get_mut(version.bytes);
+            (own.kind, own.value) = (Kind::Put, version.bytes());
+            let value = self.arena.get_mut(version.bytes());
             let mut own = self.writes.additions.iter().filter(|it| it.write == write);
             return match own.try_for_each(|it| it.number.add(value, it.n)) {
                 Ok(()) => Ok(()),
@@ -273,7 +274,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             }
             let source = record.value();
             let bytes = source.length();
-            if bytes != write.value.length as usize {
+            if bytes != write.value.length() as usize {
                 write.value = self.arena.reserve(bytes);
             }
             if !M::fault(&ADDED_TO_AN_OLD_VALUE) {

@@ -24,17 +24,48 @@ pub struct Arena {
     bytes_max: usize,
 }
 
-/// A piece of the arena.
+/// A piece of the arena: its start, and its length in the upper half. One word, since a processor that copies two halves as
+/// one waits until both are in its cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Piece {
-    pub start: u32,
-    pub length: u32,
-}
+pub struct Piece(u64);
 
 impl Piece {
     #[inline]
+    pub const fn new(start: u32, length: u32) -> Self {
+        Self(start as u64 | (length as u64) << 32)
+    }
+
+    #[inline]
+    pub const fn start(self) -> u32 {
+        self.0 as u32
+    }
+
+    #[inline]
+    pub const fn length(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// The piece with the same start that is so long.
+    #[inline]
+    pub const fn with_length(self, length: u32) -> Self {
+        Self::new(self.start(), length)
+    }
+
+    #[inline]
     pub fn range(self) -> Range<usize> {
-        self.start as usize..self.start as usize + self.length as usize
+        self.start() as usize..self.start() as usize + self.length() as usize
+    }
+
+    /// The word.
+    #[inline]
+    pub const fn to_word(self) -> u64 {
+        self.0
+    }
+
+    /// The piece of a word from [`Piece::to_word`].
+    #[inline]
+    pub const fn from_word(word: u64) -> Self {
+        Self(word)
     }
 }
 
@@ -81,7 +112,7 @@ impl Arena {
         if end > self.buffer.len() {
             self.grow(end);
         }
-        let piece = Piece { start: self.used as u32, length: length as u32 };
+        let piece = Piece::new(self.used as u32, length as u32);
         self.used = end;
         debug_assert!(self.used <= self.buffer.len(), "pieces lie in the buffer");
         piece
@@ -119,8 +150,8 @@ impl Arena {
     #[inline]
     pub fn duplicate(&mut self, piece: Piece) -> Piece {
         debug_assert!(piece.range().end <= self.used, "a piece in use");
-        let copy = self.reserve(piece.length as usize);
-        self.buffer.copy_within(piece.range(), copy.start as usize);
+        let copy = self.reserve(piece.length() as usize);
+        self.buffer.copy_within(piece.range(), copy.start() as usize);
         copy
     }
 

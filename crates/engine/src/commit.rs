@@ -207,7 +207,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Refuses writes that the log does not take at once.
     #[cold]
     fn check_written(&mut self) -> Result<()> {
-        let bytes = |write: &Write<M>| (write.key.length + write.value.length) as usize;
+        let bytes = |write: &Write<M>| (write.key.length() + write.value.length()) as usize;
         let bytes = self.writes.entries.iter().map(bytes).sum();
         if bytes <= TRANSACTION_BYTES_MAX {
             return Ok(());

@@ -133,13 +133,19 @@ impl<M: Machine> Epochs<M> {
     /// a boundary that the old one lies below and the new one does not.
     #[inline]
     pub fn must_keep(&self, old: u64, new: u64) -> bool {
+        old < self.kept_below(new)
+    }
+
+    /// The epoch below which versions must be kept that one of epoch `new` overwrites: see [`Epochs::must_keep`].
+    #[inline]
+    pub fn kept_below(&self, new: u64) -> u64 {
         let armed = self.armed.load(Ordering::Relaxed);
         if armed == 0 {
-            return false;
+            return 0;
         }
         // The last boundary at or below `new`.
         let boundary = new - new % self.snapshot_every;
-        boundary > old && boundary >= armed
+        if boundary >= armed { boundary } else { 0 }
     }
 
     /// Opens the commit window of `slot` and returns the commit epoch. The caller holds all its

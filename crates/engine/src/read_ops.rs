@@ -174,15 +174,21 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             return self.own_write(id, key, record, write);
         }
         let key_piece = self.arena.push(key);
-        let Some(version) = self.read(sealed, record)? else {
-            return Ok(Looked::Redo);
+        // Apart, so that the version of most reads stays in registers: one of several parts that is put together in memory
+        // is on its way there when it is looked at as a whole.
+        let version = match self.read_alone(sealed, record) {
+            Some(version) => version,
+            None => match self.read(sealed, record)? {
+                Some(version) => version,
+                None => return Ok(Looked::Redo),
+            },
         };
         let version = self.verification.read(id, key, version, &self.arena);
-        if version.absent {
+        if version.is_absent() {
             return Ok(Looked::Absent);
         }
-        self.group.row_bytes.learn(id, version.bytes.length);
-        let value = version.bytes;
+        let value = version.bytes();
+        self.group.row_bytes.learn(id, value.length());
         Ok(Looked::Row(self.handles.note(Access {
             record,
             table: id,
@@ -192,21 +198,26 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         })))
     }
 
-    /// Reads a record into the arena; `None`: it is to be looked up again.
-    #[inline]
-    fn read(&mut self, sealed: bool, record: RecordRef<M>) -> Result<Option<Version>> {
-        let step = self.timed(Part::Manager, |core| {
-            if sealed {
-                let stamped = core.verification.is_on();
-                return core.scheme.read_sealed(record, &mut core.arena, stamped);
-            }
+    /// Reads a record into the arena, where a look at it is all that there is to do; `None`: [`Core::read`] does the rest.
+    #[inline(always)]
+    fn read_alone(&mut self, sealed: bool, record: RecordRef<M>) -> Option<Version> {
+        if sealed {
+            return None;
+        }
+        self.timed(Part::Manager, |core| {
             let opaque = core.opacity.then_some(&core.inner.words.epochs);
-            match core.scheme.read_alone(record, &mut core.arena, &core.gaps, opaque) {
-                Some(version) => Step::Done(version),
-                None => {
-                    core.scheme.read(&mut context!(core), record, &mut core.arena, &core.writes)
-                }
+            core.scheme.read_alone(record, &mut core.arena, &core.gaps, opaque)
+        })
+    }
+
+    /// Reads a record into the arena; `None`: it is to be looked up again.
+    fn read(&mut self, sealed: bool, record: RecordRef<M>) -> Result<Option<Version>> {
+        let step = self.timed(Part::Manager, |core| match sealed {
+            true => {
+                let stamped = core.verification.is_on();
+                core.scheme.read_sealed(record, &mut core.arena, stamped)
             }
+            false => core.scheme.read(&mut context!(core), record, &mut core.arena, &core.writes),
         });
         self.resolve(step)
     }
@@ -356,6 +367,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         if in_parts {
             self.expect_parts(tables, requests);
         }
+        if self.attempt.in_past {
+            self.expect_old_versions(tables);
+        }
         Ok(sealed)
     }
 
@@ -371,6 +385,19 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 let record = table.of_row(first);
                 record.prefetch(row_bytes.of(request.table));
                 S::LockTable::prefetch(&self.scheme, request.table, record);
+            }
+        }
+    }
+
+    /// Asks for the newest of the older versions of records that were found: a reader of the past wants one of these of
+    /// most rows that are changed often.
+    fn expect_old_versions(&self, tables: &[Option<&Table<M>>]) {
+        debug_assert!(self.heap.is_pinned(), "what was found stays");
+        for (at, table) in tables.iter().enumerate() {
+            if let Some(table) = table
+                && let Found::Record(first) = self.group.lookups.found(at)
+            {
+                table.of_row(first).prefetch_older();
             }
         }
     }

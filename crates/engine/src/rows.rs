@@ -106,7 +106,10 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                     other => Ok(other),
                 }
             }
-            looked => Ok(looked),
+            // Named one by one: a whole is not read out of its parts then.
+            Looked::Row(row) => Ok(Looked::Row(row)),
+            Looked::Absent => Ok(Looked::Absent),
+            Looked::Redo => Ok(Looked::Redo),
         }
     }
 

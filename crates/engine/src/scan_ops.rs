@@ -206,7 +206,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                     self.met_row(row, table.of_row(record));
                 }
                 Looked::Absent => {
-                    let key = Piece { start: key_start, length: key.len() as u32 };
+                    let key = Piece::new(key_start, key.len() as u32);
                     let record = table.of_row(record);
                     self.verification.meet_absent(key, record, &self.writes, &self.arena);
                 }

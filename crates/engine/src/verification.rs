@@ -115,14 +115,14 @@ impl<M: Machine> Verification<M> {
         &mut self,
         table: TableId,
         key: &[u8],
-        mut version: Version,
+        version: Version,
         arena: &Arena,
     ) -> Version {
         debug_assert!(self.on, "only a verified run has stamps");
-        let stamp = stamp::read(arena.get(version.bytes), self.reach, version.absent);
-        version.bytes.length = version.bytes.length.saturating_sub(STAMP_BYTES as u32);
-        self.report_read(table, key, stamp, version.absent);
-        version
+        let (absent, bytes) = (version.is_absent(), version.bytes());
+        let stamp = stamp::read(arena.get(bytes), self.reach, absent);
+        self.report_read(table, key, stamp, absent);
+        Version::new(absent, bytes.with_length(bytes.length().saturating_sub(STAMP_BYTES as u32)))
     }
 
     /// The stamp of the last tombstone of a key that the index does not hold; `None` in a run that is
@@ -199,8 +199,8 @@ impl<M: Machine> Verification<M> {
         let version = if writes.find(record).is_some() {
             self.stamp
         } else {
-            let length = access.value.length + STAMP_BYTES as u32;
-            let bytes = arena.get(Piece { start: access.value.start, length });
+            let length = access.value.length() + STAMP_BYTES as u32;
+            let bytes = arena.get(access.value.with_length(length));
             stamp::read(bytes, self.reach, false)
         };
         self.met.push(Met { key: access.key, version, absent: false });
@@ -240,8 +240,8 @@ impl<M: Machine> Verification<M> {
             return;
         }
         // The read has left the key, followed by the stamp.
-        let start = key.start + key.length;
-        let version = stamp::read_absent(arena.get(Piece { start, length: STAMP_BYTES as u32 }));
+        let stamp = Piece::new(key.start() + key.length(), STAMP_BYTES as u32);
+        let version = stamp::read_absent(arena.get(stamp));
         self.met.push(Met { key, version, absent: true });
     }
 
@@ -325,7 +325,7 @@ impl<M: Machine> Verification<M> {
         let stamp = stamp::make(self.stamp, arena.get(value), self.reach);
         let copy = arena.duplicate(value);
         let behind = arena.push(&stamp);
-        Piece { length: copy.length + behind.length, ..copy }
+        copy.with_length(copy.length() + behind.length())
     }
 
     /// A new value with its stamp.
@@ -338,7 +338,7 @@ impl<M: Machine> Verification<M> {
     #[inline]
     pub fn without_stamp(&self, bytes: Piece) -> Piece {
         let stamp = if self.on { STAMP_BYTES as u32 } else { 0 };
-        Piece { length: bytes.length.saturating_sub(stamp), ..bytes }
+        bytes.with_length(bytes.length().saturating_sub(stamp))
     }
 
     /// The transaction adds to the version whose bytes, with their stamp, are the write's value for now: it has read

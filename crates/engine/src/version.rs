@@ -6,13 +6,32 @@ use chiliad_api::stamp;
 use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::RecordRef;
 
-/// The version of a record that a read found.
+/// The version of a record that a read found. One word, for the reason that a [`Piece`] is one.
 #[derive(Clone, Copy)]
-pub struct Version {
-    /// The key is absent in it.
-    pub absent: bool,
-    /// Its bytes in the arena; for an absent version the stamp, in a verified run, or nothing.
-    pub bytes: Piece,
+pub struct Version(u64);
+
+/// The key is absent in the version; no piece is so long.
+const ABSENT: u64 = 1 << 63;
+
+impl Version {
+    /// A version with these bytes in the arena; for an absent one the stamp, in a verified run, or nothing.
+    #[inline]
+    pub fn new(absent: bool, bytes: Piece) -> Self {
+        debug_assert!(bytes.to_word() & ABSENT == 0, "a value has less than 2 GiB");
+        Self(bytes.to_word() | if absent { ABSENT } else { 0 })
+    }
+
+    /// Whether the key is absent in it.
+    #[inline]
+    pub fn is_absent(self) -> bool {
+        self.0 & ABSENT != 0
+    }
+
+    /// Its bytes in the arena.
+    #[inline]
+    pub fn bytes(self) -> Piece {
+        Piece::from_word(self.0 & !ABSENT)
+    }
 }
 
 /// Copies the version in place, whose word is `word`.
@@ -28,7 +47,7 @@ pub fn copy<M: Machine>(
     let length = if absent && !stamped { 0 } else { source.length() };
     let bytes = arena.reserve(length);
     source.read(arena.get_mut(bytes));
-    Version { absent, bytes }
+    Version::new(absent, bytes)
 }
 
 /// As [`copy`], where others may write: `None` if the version has changed meanwhile, or if it is the absence
@@ -48,8 +67,9 @@ pub fn copy_whole<M: Machine>(
         return None;
     }
     // An insertion writes the stamp of its record's absence when the index has it already.
-    let torn =
-        version.absent && stamped && stamp::read_absent(arena.get(version.bytes)) == stamp::TORN;
+    let torn = version.is_absent()
+        && stamped
+        && stamp::read_absent(arena.get(version.bytes())) == stamp::TORN;
     (!torn).then_some(version)
 }
 

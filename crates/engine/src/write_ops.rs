@@ -249,7 +249,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         };
         let version = self.verification.read(id, key, version, &self.arena);
         self.arena.truncate(mark);
-        Ok(if version.absent { Claim::Absent } else { Claim::Present })
+        Ok(if version.is_absent() { Claim::Absent } else { Claim::Present })
     }
 
     /// The write of a row's record: the one there is, or a new one that keeps the value.

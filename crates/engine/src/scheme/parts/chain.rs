@@ -37,7 +37,7 @@ pub fn version_below<M: Machine>(
             let length = if absent && !stamped { 0 } else { block.length() };
             let bytes = arena.reserve(length);
             block.read(arena.get_mut(bytes));
-            return Some(Version { absent, bytes });
+            return Some(Version::new(absent, bytes));
         }
         // Acquire pairs with the release in `cut`, which may end the chain here. The block itself came with
         // the head of the chain.
@@ -73,7 +73,7 @@ pub fn read_old<M: Machine>(
 /// The key did not exist yet: stamp zero, in a verified run.
 pub fn unborn(arena: &mut Arena, stamped: bool) -> Version {
     let stamp = chiliad_api::stamp::make_absent(0);
-    Version { absent: true, bytes: arena.push(if stamped { &stamp } else { &[] }) }
+    Version::new(true, arena.push(if stamped { &stamp } else { &[] }))
 }
 
 /// Copies the version in place, whose word is `word`, to `block`, at the head of `chain`.

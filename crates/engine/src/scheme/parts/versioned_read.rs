@@ -55,7 +55,7 @@ fn intact<M: Machine>(record: RecordRef<M>, word: u64, arena: &mut Arena) -> Opt
     // latching and writing, in silo's `commit_point` and in `in_place::install`.
     M::fence(Ordering::Acquire);
     let holds = record.word().load(Ordering::Relaxed) == word || M::fault(&TORN_READ);
-    holds.then_some(Version { absent: false, bytes })
+    holds.then(|| Version::new(false, bytes))
 }
 
 /// An abort because `record` is latched by another transaction.
@@ -124,7 +124,7 @@ fn absent<M: Machine>(
     arena: &mut Arena,
     stamped: bool,
 ) -> Option<Version> {
-    let none = Version { absent: true, bytes: arena.reserve(0) };
+    let none = Version::new(true, arena.reserve(0));
     if !stamped {
         return Some(none);
     }
@@ -133,7 +133,7 @@ fn absent<M: Machine>(
     M::fence(Ordering::Acquire);
     let intact = record.word().load(Ordering::Relaxed) == before
         && chiliad_api::stamp::read_absent(arena.get(bytes)) != chiliad_api::stamp::TORN;
-    intact.then_some(Version { absent: true, bytes })
+    intact.then(|| Version::new(true, bytes))
 }
 
 /// Copies the payload of the newest version, which may be torn: the check tells. In line always, as every

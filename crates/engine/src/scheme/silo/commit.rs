@@ -58,11 +58,11 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         order.clear();
         for (at, write) in entries.iter().enumerate() {
             if !write.placed {
-                order.push(at as u32);
+                order.push(u128::from(write.record.address()) << 32 | at as u128);
             }
         }
-        order.sort_unstable_by_key(|&at| entries[at as usize].record.address());
-        order.iter().try_for_each(|&at| Self::latch(&mut entries[at as usize]))
+        order.sort_unstable();
+        order.iter().try_for_each(|&place| Self::latch(&mut entries[place as u32 as usize]))
     }
 
     #[inline]
@@ -152,7 +152,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         writes: &mut WriteSet<M>,
         epoch: u64,
     ) -> Result<(), Abort<M>> {
-        let keeps = VARIANT == SILO && cx.epochs.keeps_versions();
+        let kept_below = if VARIANT == SILO { cx.epochs.kept_below(epoch) } else { 0 };
         for write in &mut writes.entries {
             debug_assert!(write.spare.iter().all(Option::is_none), "nothing is set aside yet");
             let record = write.record;
@@ -164,9 +164,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
                 write.spare[1] = Some(block.map_err(|_| Abort::out_of_memory())?);
             }
             let news = write.placed && !cx.stamped || write.is_void();
-            let due = keeps && write.keep && !news;
-            let due = due && cx.epochs.must_keep(old_epoch(write), epoch);
-            if due {
+            if write.keep && !news && old_epoch(write) < kept_below {
                 set_by(cx.heap, write)?;
             }
         }

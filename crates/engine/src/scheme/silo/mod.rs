@@ -187,7 +187,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
             if let Some(epochs) = opaque
                 && !self.stays_quiet(epochs, size, word)
             {
-                arena.truncate(version.bytes.start as usize);
+                arena.truncate(version.bytes().start() as usize);
                 return None;
             }
             debug_assert!(word & record_word::FLAGS == 0, "nobody is in the way");

@@ -127,8 +127,8 @@ impl Worker {
         let Step::Done(version) = step else {
             return None;
         };
-        assert!(!version.absent, "the version is gone");
-        let bytes = self.arena.get(version.bytes);
+        assert!(!version.is_absent(), "the version is gone");
+        let bytes = self.arena.get(version.bytes());
         let [first, second] = [0, 8].map(|at| bytes[at..at + 8].to_vec());
         assert_eq!(first, second, "torn");
         Some(u64::from_le_bytes(first.try_into().expect("eight bytes")))
