@@ -382,10 +382,6 @@ impl<M: Machine> Drop for Heap<M> {
     }
 }
 
-/// Slots to be taken before the one whose first lines are asked for, and how many of these at most.
-const SLOTS_AHEAD: usize = 4;
-const LINES_AHEAD: usize = 4;
-
 /// A worker's part of the heap.
 pub struct LocalHeap<M: Machine> {
     shared: Arc<Shared<M, Heap<M>>>,
@@ -528,14 +524,7 @@ impl<M: Machine> LocalHeap<M> {
     /// Takes a slot of so many bytes out of a pool that has some.
     #[inline]
     fn take(&mut self, pool: usize, bytes: usize) -> NonNull<u8> {
-        let slots = &mut self.free[pool].slots;
-        let place = slots.pop().expect("refilled");
-        // What is made in a slot is read at once, and most slots are cold.
-        if !M::SIMULATED
-            && let Some(later) = slots.len().checked_sub(SLOTS_AHEAD)
-        {
-            M::prefetch(slots[later].as_ptr(), bytes.div_ceil(64).min(LINES_AHEAD) as u32);
-        }
+        let place = self.free[pool].take::<M>(bytes);
         let stable = KINDS[pool / CLASSES].stable_bytes();
         debug_assert!(stable <= bytes, "what stays readable lies within");
         M::unpoison(place.as_ptr().wrapping_add(stable), bytes - stable);

@@ -4,6 +4,7 @@
 //! twice as many, so that a worker that needs many slots goes to the shared ones ever more seldom;
 //! each time there are too many it halves the number again.
 
+use chiliad_machine::Machine;
 use core::ptr::NonNull;
 
 /// Bytes of the first batch, and the most slots in it.
@@ -11,6 +12,10 @@ const BATCH_BYTES: usize = 8 << 10;
 const BATCH_SLOTS_MAX: usize = 64;
 /// A batch grows up to this part of a chunk: what is made of new memory is still in the cache when it is used.
 const CHUNK_PART: usize = 32;
+
+/// Slots to be taken before the one whose first lines are asked for, and how many of these at most.
+const SLOTS_AHEAD: usize = 4;
+const LINES_AHEAD: usize = 4;
 
 /// Free slots, the warmest last.
 #[derive(Default)]
@@ -39,6 +44,23 @@ impl Pool {
             self.grown += 1;
             debug_assert!(self.batch(bytes) * bytes <= chunk_bytes / CHUNK_PART, "a small part");
         }
+    }
+
+    /// Takes the last slot, of so many bytes.
+    ///
+    /// # Panics
+    /// Where there is none.
+    #[inline]
+    pub fn take<M: Machine>(&mut self, bytes: usize) -> NonNull<u8> {
+        let place = self.slots.pop().expect("the pool was filled");
+        // What is made in a slot is read at once, and most slots are cold.
+        if !M::SIMULATED
+            && let Some(later) = self.slots.len().checked_sub(SLOTS_AHEAD)
+        {
+            let lines = bytes.div_ceil(64).min(LINES_AHEAD) as u32;
+            M::prefetch(self.slots[later].as_ptr(), lines);
+        }
+        place
     }
 
     /// Whether there are too many slots of `bytes`.
