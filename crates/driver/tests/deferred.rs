@@ -7,7 +7,7 @@ use chiliad_driver::{
 use chiliad_engine::{Info, Isolation, Options};
 use chiliad_simulator::Schedule;
 use chiliad_workload::WorkloadOptions;
-use chiliad_workload::tpcc::{Delivery, TpccOptions};
+use chiliad_workload::tpcc::{Delivery, Scale, TpccOptions};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -90,6 +90,21 @@ fn each_delivery_of_a_number_of_transactions_is_done_once_and_counted_once() {
         assert!(deferrals.queued() > 20, "{}", deferrals.queued());
         assert_eq!(deferrals.share_soon(), Some(1.0));
     }
+}
+
+/// Seven siblings share the only thread, and none of them runs while a delivery does: nobody is there to refuse it. Stocks are
+/// as many as do not fit into a cache, so that other transactions do hand on.
+#[test]
+fn a_delivery_keeps_its_turn() {
+    let silo = &schemes()[0];
+    let workload =
+        WorkloadOptions::Tpcc(TpccOptions { scale: Scale::Small, ..TpccOptions::default() });
+    let target = open_native(silo, &workload, Options::default(), None).expect("opens");
+    let plan = plan(1, 8, Length::Transactions(4000));
+    let report = run_native(&*target, &plan, &NoProgress).expect("a run");
+    let delivery = &report.tally.kinds[DELIVERY];
+    assert!(delivery.committed > 100, "{}", delivery.committed);
+    assert_eq!(delivery.aborted, 0);
 }
 
 #[test]

@@ -274,7 +274,8 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     }
 
     /// Reads a record of a table in which nothing will ever change. The transaction may have begun when
-    /// something still did.
+    /// something still did. It remembers nothing, and may be asked twice.
+    #[inline]
     fn read_sealed(
         &self,
         record: RecordRef<M>,

@@ -174,8 +174,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             return self.own_write(id, key, record, write);
         }
         let key_piece = self.arena.push(key);
-        // Apart, so that the version of most reads stays in registers: one of several parts that is put together in memory
-        // is on its way there when it is looked at as a whole.
+        // Most reads need no more than this, and their version stays in registers.
         let version = match self.read_alone(sealed, record) {
             Some(version) => version,
             None => match self.read(sealed, record)? {
@@ -201,10 +200,14 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Reads a record into the arena, where a look at it is all that there is to do; `None`: [`Core::read`] does the rest.
     #[inline(always)]
     fn read_alone(&mut self, sealed: bool, record: RecordRef<M>) -> Option<Version> {
-        if sealed {
-            return None;
-        }
         self.timed(Part::Manager, |core| {
+            if sealed {
+                let stamped = core.verification.is_on();
+                return match core.scheme.read_sealed(record, &mut core.arena, stamped) {
+                    Step::Done(version) => Some(version),
+                    _ => None,
+                };
+            }
             let opaque = core.opacity.then_some(&core.inner.words.epochs);
             core.scheme.read_alone(record, &mut core.arena, &core.gaps, opaque)
         })
@@ -213,10 +216,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Reads a record into the arena; `None`: it is to be looked up again.
     fn read(&mut self, sealed: bool, record: RecordRef<M>) -> Result<Option<Version>> {
         let step = self.timed(Part::Manager, |core| match sealed {
-            true => {
-                let stamped = core.verification.is_on();
-                core.scheme.read_sealed(record, &mut core.arena, stamped)
-            }
+            // It has been asked, and finds the same.
+            true => core.scheme.read_sealed(record, &mut core.arena, core.verification.is_on()),
             false => core.scheme.read(&mut context!(core), record, &mut core.arena, &core.writes),
         });
         self.resolve(step)
