@@ -48,7 +48,8 @@ impl<M: Machine> Held<M> {
 
     /// The locked records from the `first`-th on, with their numbers.
     pub fn from(&self, first: usize) -> impl Iterator<Item = (usize, RecordRef<M>)> {
-        self.locks.iter().map(|lock| lock.record).enumerate().skip(first)
+        // Not `skip`, which would pass the others one by one: this is called for each lock.
+        (first..).zip(self.locks[first..].iter().map(|lock| lock.record))
     }
 
     /// Forgets the lock of `record`, and returns it to be given back.
