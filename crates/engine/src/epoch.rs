@@ -129,14 +129,8 @@ impl<M: Machine> Epochs<M> {
         self.armed.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether a version of epoch `old` must be kept when one of epoch `new` overwrites it: there is
-    /// a boundary that the old one lies below and the new one does not.
-    #[inline]
-    pub fn must_keep(&self, old: u64, new: u64) -> bool {
-        old < self.kept_below(new)
-    }
-
-    /// The epoch below which versions must be kept that one of epoch `new` overwrites: see [`Epochs::must_keep`].
+    /// The epoch below which a version must be kept that one of epoch `new` overwrites: there is a boundary that the old one
+    /// lies below and the new one does not. Zero: none must be.
     #[inline]
     pub fn kept_below(&self, new: u64) -> u64 {
         let armed = self.armed.load(Ordering::Relaxed);

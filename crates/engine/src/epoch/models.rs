@@ -142,7 +142,7 @@ fn who_overwrites_what_a_snapshot_reads_knows() {
             let writer = spawn(&world, |world| {
                 let slot = world.slots().get(WORKERS[0]);
                 let epoch = world.epochs.open_window(slot);
-                let keeps = world.epochs.must_keep(epoch - 1, epoch);
+                let keeps = epoch - 1 < world.epochs.kept_below(epoch);
                 world.epochs.close_window(slot);
                 (epoch, keeps)
             });

@@ -13,7 +13,7 @@
 //!   that one is not below `b`. Let it be X, of an epoch at or above `b`, and L the version that its link leads to, which
 //!   was overwritten by S. If S is X, L was overwritten at or above `b`, and has not expired while the reader is there. If
 //!   S is older than X, no version was kept between L and X; so no boundary that anybody reads at lies between S and X
-//!   (`Epochs::must_keep`), and S is not below `b` either.
+//!   (`Epochs::kept_below`), and S is not below `b` either.
 
 use crate::arena::Arena;
 use crate::record_word;
