@@ -14,8 +14,8 @@ use std::time::Duration;
 /// Its place among the kinds of transaction.
 const DELIVERY: usize = 3;
 
-fn tpcc(warehouses: u32) -> WorkloadOptions {
-    WorkloadOptions::Tpcc(TpccOptions { warehouses, ..TpccOptions::micro() })
+fn micro(warehouses: u32) -> TpccOptions {
+    TpccOptions { warehouses, ..TpccOptions::micro() }
 }
 
 /// The engine's schemes with transactions that are serializable.
@@ -34,9 +34,9 @@ fn plan(clients: usize, interleave: usize, length: Length) -> Plan {
     }
 }
 
-fn natively(info: &Info, warehouses: u32, plan: &Plan) -> NativeReport {
-    let options = Options { partitions: warehouses, ..Options::default() };
-    let target = open_native(info, &tpcc(warehouses), options, None).expect("opens");
+fn natively(info: &Info, tpcc: TpccOptions, plan: &Plan) -> NativeReport {
+    let options = Options { partitions: tpcc.warehouses, ..Options::default() };
+    let target = open_native(info, &WorkloadOptions::Tpcc(tpcc), options, None).expect("opens");
     let report = run_native(&*target, plan, &NoProgress).expect("a run");
     let broken = report.conditions.iter().flatten().filter_map(|it| it.failure.clone());
     assert_eq!(broken.collect::<Vec<_>>(), Vec::<String>::new());
@@ -50,7 +50,9 @@ fn simulated(info: &Info, seed: u64, mut plan: Plan) -> SimulatedReport {
     let config = explored::config(schedule, seed);
     let options = Options { partitions: 2, ..Options::default() };
     let plan = SimulatedPlan { plan, config };
-    let report = run_simulated(&plan, || open_simulated(info, &tpcc(2), options)).expect("a run");
+    let report =
+        run_simulated(&plan, || open_simulated(info, &WorkloadOptions::Tpcc(micro(2)), options))
+            .expect("a run");
     let verdict = &report.outcome.verdict;
     assert!(verdict.is_completed(), "{} of seed {seed}: {verdict}", info.name);
     report
@@ -81,7 +83,7 @@ fn check(deferrals: &Deferrals) {
 #[test]
 fn each_delivery_of_a_number_of_transactions_is_done_once_and_counted_once() {
     for (info, interleave) in serializable().flat_map(|info| [(info, 1), (info, 4)]) {
-        let report = natively(info, 1, &plan(2, interleave, Length::Transactions(400)));
+        let report = natively(info, micro(1), &plan(2, interleave, Length::Transactions(400)));
         let deferrals = report.deferrals.as_ref().expect("some waited");
         check(deferrals);
         let tally = &report.tally;
@@ -96,12 +98,8 @@ fn each_delivery_of_a_number_of_transactions_is_done_once_and_counted_once() {
 /// as many as do not fit into a cache, so that other transactions do hand on.
 #[test]
 fn a_delivery_keeps_its_turn() {
-    let silo = &schemes()[0];
-    let workload =
-        WorkloadOptions::Tpcc(TpccOptions { scale: Scale::Small, ..TpccOptions::default() });
-    let target = open_native(silo, &workload, Options::default(), None).expect("opens");
-    let plan = plan(1, 8, Length::Transactions(4000));
-    let report = run_native(&*target, &plan, &NoProgress).expect("a run");
+    let small = TpccOptions { scale: Scale::Small, warehouses: 1, ..TpccOptions::default() };
+    let report = natively(&schemes()[0], small, &plan(1, 8, Length::Transactions(4000)));
     let delivery = &report.tally.kinds[DELIVERY];
     assert!(delivery.committed > 100, "{}", delivery.committed);
     assert_eq!(delivery.aborted, 0);
@@ -111,7 +109,7 @@ fn a_delivery_keeps_its_turn() {
 fn nothing_is_left_when_the_time_is_over() {
     let length = Length::Time(Duration::from_millis(200));
     let plan = Plan { warmup: Duration::from_millis(50), ..plan(3, 2, length) };
-    let report = natively(&schemes()[0], 2, &plan);
+    let report = natively(&schemes()[0], micro(2), &plan);
     let deferrals = report.deferrals.expect("some waited");
     check(&deferrals);
     // Those of the warm-up are in the results, and not in the counts of the window.
@@ -121,7 +119,7 @@ fn nothing_is_left_when_the_time_is_over() {
 #[test]
 fn clients_run_their_own_deliveries_where_they_are_to() {
     let plan = Plan { deferral: Deferral::Inline, ..plan(2, 1, Length::Transactions(300)) };
-    let report = natively(&schemes()[0], 1, &plan);
+    let report = natively(&schemes()[0], micro(1), &plan);
     assert!(report.deferrals.is_none());
     assert!(report.tally.kinds[DELIVERY].committed > 10);
 }

@@ -48,6 +48,12 @@ impl<M: Machine> Abort<M> {
         Self { why: Why::Conflict(reason), record: None }
     }
 
+    /// Refuses the transaction for a phantom unless its gaps `hold`.
+    #[inline]
+    pub fn unless_gaps(hold: bool) -> Result<(), Self> {
+        if hold { Ok(()) } else { Err(Self::new(Reason::Phantom)) }
+    }
+
     pub fn out_of_memory() -> Self {
         Self { why: Why::OutOfMemory, record: None }
     }

@@ -53,7 +53,8 @@ impl Pool {
     #[inline]
     pub fn take<M: Machine>(&mut self, bytes: usize) -> NonNull<u8> {
         let place = self.slots.pop().expect("the pool was filled");
-        // What is made in a slot is read at once, and most slots are cold.
+        // The heap reads and writes the head of a slot right after it takes the slot, which is seldom in the cache. So it
+        // prefetches each slot a few allocations ahead.
         if !M::SIMULATED
             && let Some(later) = self.slots.len().checked_sub(SLOTS_AHEAD)
         {

@@ -174,10 +174,7 @@ impl<M: Machine> Occ<M> {
 
     #[inline]
     fn judge_gaps(hold: bool) -> Result<(), Abort<M>> {
-        match hold || M::fault(&LEAVES_NOT_VALIDATED) {
-            true => Ok(()),
-            false => Err(Abort::new(Reason::Phantom)),
-        }
+        Abort::unless_gaps(hold || M::fault(&LEAVES_NOT_VALIDATED))
     }
 
     /// Whether what was read is still there; `own`: its records are latched by this transaction.

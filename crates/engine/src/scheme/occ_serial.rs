@@ -85,7 +85,7 @@ impl<M: Machine> OccSerial<M> {
     /// Whether what was read, and what was not found, is still as it was.
     fn check(&self, gaps: &Gaps<M>, writes: Option<&WriteSet<M>>) -> Result<(), Abort<M>> {
         self.check_reads(writes)?;
-        judge_gaps(gaps.holds())
+        Abort::unless_gaps(gaps.holds())
     }
 
     /// Whether what was read is still there.
@@ -118,11 +118,6 @@ impl<M: Machine> OccSerial<M> {
         self.opacity.looked(size);
         Step::Done(done)
     }
-}
-
-#[inline]
-fn judge_gaps<M: Machine>(hold: bool) -> Result<(), Abort<M>> {
-    if hold { Ok(()) } else { Err(Abort::new(Reason::Phantom)) }
 }
 
 impl<M: Machine> Scheme<M> for OccSerial<M> {
@@ -218,7 +213,7 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
         M::fence(Ordering::SeqCst);
         let epoch = cx.epochs.open_window(cx.heap.slot());
         self.check_reads(Some(writes))?;
-        judge_gaps(cx.gaps_hold(writes))?;
+        Abort::unless_gaps(cx.gaps_hold(writes))?;
         if writes.is_empty() {
             return Ok(CommitPoint { epoch, order: self.last });
         }

@@ -9,7 +9,7 @@ use chiliad_machine::Interleaved;
 use core::ops::Bound;
 
 /// The schemes that watch gaps and lock none.
-const SCHEMES: [&str; 7] =
+pub const SCHEMES: [&str; 7] =
     ["silo", "global-tid", "occ", "occ-serial", "no-wait", "wait-die", "dl-detect"];
 
 /// A table with the even keys from 0 to 98, and one that any transaction may write.

@@ -1,16 +1,13 @@
 //! Rows that appear beside a range while a transaction that has read it commits, on simulated cores: they refuse nobody, at
 //! whichever step of the commit they come.
 
+use crate::gaps::SCHEMES;
 use crate::kit::{Db, drawn, seeds};
 use chiliad_engine::{Intent, Options, Range, TableId, TableSpec, Transaction};
 use chiliad_simulator::{Run, Sim};
 use core::ops::Bound;
 use std::cell::Cell;
 use std::rc::Rc;
-
-/// The schemes that watch gaps and lock none.
-const SCHEMES: [&str; 7] =
-    ["silo", "global-tid", "occ", "occ-serial", "no-wait", "wait-die", "dl-detect"];
 
 /// The keys that are there from the start; all of them and what is inserted share a few leaves.
 const KEYS: core::ops::Range<u64> = 10..20;

@@ -254,7 +254,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         _cx: &mut Context<'_, M, Self>,
         _writes: &WriteSet<M>,
     ) -> Result<(), Abort<M>> {
-        if self.gaps.hold() { Ok(()) } else { Err(Abort::new(Reason::Phantom)) }
+        Abort::unless_gaps(self.gaps.hold())
     }
 
     fn seen_epoch(&self, _gaps: &crate::gaps::Gaps<M>) -> u64 {

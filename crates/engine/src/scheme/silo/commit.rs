@@ -89,10 +89,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
 
     #[inline]
     fn judge_gaps(hold: bool) -> Result<(), Abort<M>> {
-        match hold || M::fault(&faults::NODE_SET_NOT_VALIDATED) {
-            true => Ok(()),
-            false => Err(Abort::new(Reason::Phantom)),
-        }
+        Abort::unless_gaps(hold || M::fault(&faults::NODE_SET_NOT_VALIDATED))
     }
 
     /// Looks at the records that were read. `writes` may be latched by the transaction itself; none of what it has read is,

@@ -357,7 +357,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         cx: &mut Context<'_, M, Self>,
         _writes: &WriteSet<M>,
     ) -> Result<(), Abort<M>> {
-        if cx.gaps.holds() { Ok(()) } else { Err(Abort::new(Reason::Phantom)) }
+        Abort::unless_gaps(cx.gaps.holds())
     }
 
     fn seen_epoch(&self, gaps: &Gaps<M>) -> u64 {
@@ -376,9 +376,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         // the same fence of peers, one of which therefore sees the other's.
         M::fence(Ordering::SeqCst);
         let epoch = cx.epochs.open_window(cx.heap.slot());
-        if !cx.gaps_hold(writes) {
-            return Err(Abort::new(Reason::Phantom));
-        }
+        Abort::unless_gaps(cx.gaps_hold(writes))?;
         if writes.is_empty() {
             return Ok(CommitPoint { epoch, order: self.last });
         }
