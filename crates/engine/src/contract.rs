@@ -141,9 +141,9 @@ impl<M: Machine, S: Scheme<M>> Context<'_, M, S> {
     #[cold]
     fn look_again(&mut self, writes: &WriteSet<M>) -> bool {
         // It is in a section: nobody may have the turn while nodes are on their way.
-        M::keep_turn(true);
+        let kept = M::keep_turn(true);
         let same = self.gaps.look_again(self.heap, writes);
-        M::keep_turn(false);
+        M::keep_turn(kept);
         same
     }
 }

@@ -299,9 +299,10 @@ pub trait Machine: Sized + Send + Sync + 'static {
     /// transaction where the machine interleaves. Never in a section, unless the turn is kept.
     fn await_line(start: *const u8, lines: u32);
     /// From here on [`Machine::await_line`] and [`Machine::pause`] let no sibling run (`keep`); or they
-    /// do so again.
-    fn keep_turn(keep: bool) {
+    /// do so again. Returns which of the two it was until now: the turn is kept where there are no siblings.
+    fn keep_turn(keep: bool) -> bool {
         let _ = keep;
+        true
     }
     /// The caller begins a transaction: `again` one that was refused, with nothing in its hands. Siblings may
     /// have been in the way of that one: they get a turn, then it keeps its own, as what it looked at is in

@@ -77,7 +77,8 @@ fn what_is_live_across_a_switch_stays() {
 fn who_keeps_its_turn_waits_for_memory_alone_and_gives_way_to_transactions() {
     let order = RefCell::new(Vec::new());
     run(2, |fiber| {
-        Interleaved::keep_turn(true);
+        assert!(!Interleaved::keep_turn(true));
+        assert!(Interleaved::keep_turn(true));
         for turn in 0..3 {
             order.borrow_mut().push((fiber, turn));
             await_any_line();

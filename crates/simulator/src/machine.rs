@@ -212,9 +212,10 @@ impl Machine for Sim {
         state.await_line();
     }
 
-    fn keep_turn(keep: bool) {
+    fn keep_turn(keep: bool) -> bool {
         let state = State::current();
-        state.workers.borrow_mut()[state.running.get() as usize].keeps_turn = keep;
+        let running = &mut state.workers.borrow_mut()[state.running.get() as usize];
+        std::mem::replace(&mut running.keeps_turn, keep)
     }
 
     /// No event where no sibling can run.

@@ -50,7 +50,9 @@ pub(super) mod waiting {
 }
 
 #[inline]
-pub(super) fn keep_turn(_keep: bool) {}
+pub(super) fn keep_turn(_keep: bool) -> bool {
+    true
+}
 #[inline]
 pub(super) fn begun(_again: bool) {}
 #[inline]

@@ -179,12 +179,10 @@ pub(super) fn hand_on() -> bool {
     })
 }
 
-/// Lets the running fiber keep its turn while it waits for memory, or not.
+/// Lets the running fiber keep its turn while it waits for memory, or not; whether it has until now.
 #[inline]
-pub(super) fn keep_turn(keep: bool) {
-    if let Some(fiber) = running() {
-        fiber.keep(keep);
-    }
+pub(super) fn keep_turn(keep: bool) -> bool {
+    running().is_none_or(|fiber| fiber.keep(keep))
 }
 
 /// The running fiber begins a transaction, or does so `again`.
@@ -333,10 +331,12 @@ impl Fiber {
 
     /// Keeps its turn while it waits for memory, or not; most calls change nothing.
     #[inline]
-    fn keep(&self, keep: bool) {
-        if self.keeps.replace(keep) != keep {
+    fn keep(&self, keep: bool) -> bool {
+        let kept = self.keeps.replace(keep);
+        if kept != keep {
             AWAITING.set(self.aim());
         }
+        kept
     }
 
     /// Is about to run again what was refused, as if alone, once there is room for that.

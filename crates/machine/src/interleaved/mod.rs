@@ -194,8 +194,8 @@ impl Machine for Interleaved {
     }
 
     #[inline]
-    fn keep_turn(keep: bool) {
-        fibers::keep_turn(keep);
+    fn keep_turn(keep: bool) -> bool {
+        fibers::keep_turn(keep)
     }
 
     #[inline]

@@ -106,13 +106,13 @@ fn who_keeps_the_turn_is_not_switched_away_from() {
         run.spawn_crew(
             "crew",
             bodies(3, move |member| {
-                Sim::keep_turn(true);
+                assert!(!Sim::keep_turn(true));
                 for _ in 0..10 {
                     assert_eq!(words[0].load(Relaxed), member as u64);
                     await_line();
                 }
                 words[0].store(member as u64 + 1, Relaxed);
-                Sim::keep_turn(false);
+                assert!(Sim::keep_turn(false));
             }),
         );
         let outcome = run.go();

@@ -40,9 +40,9 @@ impl<M: Machine> Walk<M> {
                     return false;
                 }
                 // Siblings that walk too spin for the cursor.
-                M::keep_turn(true);
+                let kept = M::keep_turn(true);
                 index.next_leaf(heap, &mut cursor, run);
-                M::keep_turn(false);
+                M::keep_turn(kept);
                 true
             }
             (Self::Hash { buckets, next }, Index::Hash(index)) => {
