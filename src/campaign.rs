@@ -11,7 +11,6 @@ use chiliad_engine::Info;
 use chiliad_host::output::complain;
 use chiliad_host::{Sink, Stop, computer, interrupt};
 use chiliad_lab::{BUILD, machines};
-use chiliad_machine::Rig;
 use chiliad_rig::TASK_CORES_MAX;
 use chiliad_rig::campaign::{Scope, WORKLOADS, run_planted, run_seeds, table};
 use serde_json::json;
@@ -61,15 +60,12 @@ fn seeds(flags: &CampaignFlags, scope: &Scope<'_>, sink: &mut Sink) -> Result<bo
 fn planted(name: &str, seed: u64, scope: &Scope<'_>, sink: &mut Sink) -> Result<bool, Stop> {
     let all = name == "all";
     let mut bugs = if all { faults() } else { vec![settings::plant(name)?] };
-    if scope.schemes == [SWARM.name] {
-        // Other bugs have no tasks to show in.
-        bugs.retain(|bug| bug.rig == Rig::Tasks);
+    if let ([scheme], false) = (&scope.schemes[..], scope.all_schemes) {
+        // A bug that names no scheme shows under any, but for ordered tasks, which run other code.
+        let any = *scheme != SWARM.name;
+        bugs.retain(|bug| bug.schemes.contains(scheme) || any && bug.schemes.is_empty());
         if bugs.is_empty() {
-            let accepted = "accepted: all, and bugs whose rig is tasks (--plant list)";
-            return Err(Stop::bad(
-                "--plant",
-                format!("{name} with --scheme {}; {accepted}", SWARM.name),
-            ));
+            return Err(shows_elsewhere(name, scheme));
         }
     }
     let found = run_planted(&bugs, seed, scope)?;
@@ -79,6 +75,16 @@ fn planted(name: &str, seed: u64, scope: &Scope<'_>, sink: &mut Sink) -> Result<
     }
     sink.json(&json!({"plants": found.rows, "passed": found.passed, "build": BUILD}))?;
     not_interrupted(found.passed)
+}
+
+/// The bug of this name does not show under the scheme that was asked for.
+fn shows_elsewhere(name: &str, scheme: &str) -> Stop {
+    let schemes = settings::plant(name).map(|bug| bug.schemes.join(", "));
+    let accepted = match schemes {
+        Ok(schemes) if scheme != SWARM.name => format!("all, {schemes}"),
+        _ => "all, and bugs whose rig is tasks (--plant list)".into(),
+    };
+    Stop::bad("--plant", format!("{name} with --scheme {scheme}; accepted: {accepted}"))
 }
 
 fn not_interrupted(passed: bool) -> Result<bool, Stop> {

@@ -64,6 +64,10 @@ fn what_only_servers_that_share_a_log_have_is_refused_elsewhere() {
     refused("campaign --scheme swarm --disk", &["--disk", "--scheme swarm"]);
     refused("campaign --scheme swarm --interleave 2", &["--interleave", "--scheme swarm"]);
     refused("campaign --scheme swarm --plant torn-read", &["--plant", "torn-read", "tasks"]);
+    refused(
+        "campaign --scheme silo --plant reads-not-compared",
+        &["--plant", "silo", "accepted: all, "],
+    );
     refused("campaign --scheme swarm --cores 65", &["--cores", "2 to 64"]);
     refused("bench ycsb --scheme hyder --servers 65", &["--servers", "1 to 64"]);
     refused("bench ycsb --scheme hyder --premeld newest", &["--premeld", "--certifier meld"]);

@@ -111,13 +111,15 @@ fn aligned(rows: &[[String; 5]]) -> String {
     out
 }
 
-/// A bug once for each scheme that must show it; a lock table's has none.
+/// A bug once for each scheme that must show it, of those in `scope`; a lock table's has none. A bug that names no scheme
+/// shows under the first in `scope`.
 fn broken(fault: &'static Fault, scope: &Scope<'_>) -> Vec<(&'static Fault, &'static str)> {
     if LockLoad::named(fault.workload).is_some() {
         return vec![(fault, "-")];
     }
     let schemes = if fault.schemes.is_empty() { &scope.schemes[..1] } else { fault.schemes };
-    schemes.iter().map(|&scheme| (fault, scheme)).collect()
+    let asked = |scheme: &&str| scope.all_schemes || scope.schemes.contains(scheme);
+    schemes.iter().copied().filter(asked).map(|scheme| (fault, scheme)).collect()
 }
 
 /// Looks for one bug; `None` where a signal came first.

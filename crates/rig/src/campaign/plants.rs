@@ -34,6 +34,9 @@ pub fn table() -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(out, "{name:<37}{rig:<10}{workload:<7}{limit}");
         let _ = writeln!(out, "    {}", fault.step);
+        if !fault.schemes.is_empty() {
+            let _ = writeln!(out, "    schemes: {}", fault.schemes.join(", "));
+        }
         let _ = writeln!(out, "    expected: {}", fault.expected.join(", "));
     }
     out
