@@ -9,6 +9,7 @@
 //! - `instructions`: instructions per transaction, before and after a change;
 //! - `package`: the crates that an application gets with the library, packed as a registry takes them;
 //! - `platforms`: the library by the oldest compiler and for the other platform that are promised;
+//! - `profiled`: the command, compiled by what runs of it have shown;
 //! - `interleaving`: whether the default number of transactions in flight costs anything.
 
 mod compare;
@@ -18,6 +19,7 @@ mod instructions;
 mod interleaving;
 mod nightly;
 mod postgres;
+mod profiled;
 mod programs;
 mod publish;
 mod tidy;
@@ -53,6 +55,8 @@ enum Task {
     Package(publish::Arguments),
     /// Compile the library by the oldest compiler and for the other platform that are promised, where they are installed
     Platforms,
+    /// Build the command by what runs of it show, which takes two release builds and some minutes; prints where it lies
+    Profiled,
     /// Run loads with 1 and 8 transactions in flight and by default; fails where the default is behind
     Interleaving(interleaving::Arguments),
 }
@@ -74,6 +78,7 @@ fn main() -> ExitCode {
         Task::Instructions(arguments) => instructions::run(&arguments, &root()),
         Task::Package(arguments) => publish::package(&arguments, &root()),
         Task::Platforms => publish::platforms(&root()),
+        Task::Profiled => profiled::run(&root()),
         Task::Interleaving(arguments) => interleaving::run(&arguments, &root()),
     };
     match done {
