@@ -6,10 +6,10 @@
 
 use crate::compare::{self, output};
 use crate::nightly::target_dir;
+use crate::postgres::servers::{Kind, Place, Servers, has_pgbench};
+use crate::programs::compilers_libraries;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
 /// Loads that run under each scheme which has what they need.
 const LOADS: [&str; 7] = [
@@ -36,8 +36,6 @@ const OTHERS: [&str; 7] = [
 /// Clients of the server.
 const CLIENTS: [&str; 4] =
     ["-S -M prepared", "-S -M simple", "-N -M prepared", "-b tpcb -M prepared"];
-/// How long the server may take to begin, and to end.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// The exit status of a command line that is refused.
 const REFUSED: i32 = 2;
 
@@ -55,8 +53,7 @@ pub fn run(root: &Path) -> Result<(), String> {
     }
     let counting =
         build(root, &folder.join("counting"), &format!("-Cprofile-generate={}", counts.display()))?;
-    let runs = Runs { binary: counting, counts: counts.clone(), scratch: folder.join("scratch") };
-    runs.all()?;
+    Runs { binary: counting, scratch: folder.join("scratch") }.all()?;
     let merged = folder.join("counts.profdata");
     output(Command::new(merge).arg("merge").arg("-o").arg(&merged).arg(&counts))?;
     let binary = build(root, &folder, &format!("-Cprofile-use={}", merged.display()))?;
@@ -66,8 +63,8 @@ pub fn run(root: &Path) -> Result<(), String> {
 
 /// The program that adds counts up, a component of the toolchain.
 fn find_merge() -> Result<PathBuf, String> {
-    let libraries = output(Command::new("rustc").args(["--print", "target-libdir"]))?.0;
-    let program = Path::new(libraries.trim()).with_file_name("bin").join("llvm-profdata");
+    let libraries = compilers_libraries()?;
+    let program = Path::new(&libraries).with_file_name("bin").join("llvm-profdata");
     match program.exists() {
         true => Ok(program),
         false => Err("llvm-profdata is missing: rustup component add llvm-tools".into()),
@@ -96,10 +93,9 @@ fn build(root: &Path, target: &Path, flags: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// The build that counts, where its counts go, and a directory for its databases.
+/// The build that counts, each of whose processes adds its counts to those that are there, and a directory for a database.
 struct Runs {
     binary: PathBuf,
-    counts: PathBuf,
     scratch: PathBuf,
 }
 
@@ -123,16 +119,8 @@ impl Runs {
         let data = data.to_str().ok_or("the path of the target directory is no text")?;
         self.one(&format!("bench tpcc --warehouses 2 --durability epoch --data {data} {FLAGS}"))?;
         self.one(&format!("recover {data} --quiet"))?;
-        self.server()?;
         _ = std::fs::remove_dir_all(&self.scratch);
-        Ok(())
-    }
-
-    fn command(&self, line: &str) -> Command {
-        let mut command = Command::new(&self.binary);
-        // One file for all of the runs: each adds its counts to those that are there.
-        command.args(line.split(' ')).env("LLVM_PROFILE_FILE", self.counts.join("%m.profraw"));
-        command
+        self.server()
     }
 
     fn one(&self, line: &str) -> Result<(), String> {
@@ -145,8 +133,9 @@ impl Runs {
     /// Runs a line. A scheme refuses a load that it does not have.
     fn is_accepted(&self, line: &str) -> Result<bool, String> {
         println!("chiliad {line}");
-        let mut command = self.command(line);
-        let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let mut command = Command::new(&self.binary);
+        let status =
+            command.args(line.split(' ')).stdout(Stdio::null()).stderr(Stdio::null()).status();
         let status = status.map_err(|error| format!("chiliad {line}: {error}"))?;
         match status.code() {
             Some(0) => Ok(true),
@@ -157,55 +146,22 @@ impl Runs {
 
     /// Serves clients, where there are any.
     fn server(&self) -> Result<(), String> {
-        if Command::new("pgbench").arg("--version").stdout(Stdio::null()).status().is_err() {
+        if !has_pgbench() {
             println!("skipped: pgbench is not installed: the server is made small, not fast");
             return Ok(());
         }
-        let socket = self.scratch.to_str().ok_or("the path of the target directory is no text")?;
-        let line = format!("serve --memory --socket {socket}");
-        println!("chiliad {line}");
-        let mut server = self.command(&line);
-        let server = server.stdout(Stdio::null()).spawn();
-        let mut server = server.map_err(|error| format!("chiliad {line}: {error}"))?;
-        let served = await_socket(&self.scratch.join(".s.PGSQL.5432")).and_then(|()| {
-            pgbench(socket, "-q -i -s 1")?;
-            CLIENTS.iter().try_for_each(|flags| pgbench(socket, &format!("-n -c 8 -T 2 {flags}")))
-        });
+        println!("chiliad serve");
+        let nothing = PathBuf::new();
+        let place = Place::new(nothing.clone(), self.binary.clone(), nothing, 1)?;
+        let mut servers = Servers::new(&place);
+        let server = servers.get(&Kind::ours("silo", "epoch"))?;
+        for flags in CLIENTS {
+            println!("pgbench {flags}");
+            let mut pgbench = server.client("pgbench");
+            pgbench.args(["-n", "-c", "8", "-T", "2"]).args(flags.split(' ')).arg("postgres");
+            output(&mut pgbench)?;
+        }
         // Asked to end, it takes note of its counts.
-        let asked = output(Command::new("kill").arg(server.id().to_string()));
-        let ended = asked.and_then(|_| await_end(&mut server));
-        if ended.is_err() {
-            _ = server.kill();
-        }
-        served.and(ended)
+        Ok(())
     }
-}
-
-fn pgbench(socket: &str, flags: &str) -> Result<(), String> {
-    println!("pgbench {flags}");
-    let mut pgbench = Command::new("pgbench");
-    pgbench.args(["-h", socket, "-U", "postgres"]).args(flags.split(' ')).arg("postgres");
-    output(&mut pgbench).map(|_| ())
-}
-
-fn await_socket(socket: &Path) -> Result<(), String> {
-    let start = Instant::now();
-    while !socket.exists() {
-        if start.elapsed() > PATIENCE {
-            return Err("the server does not begin".into());
-        }
-        sleep(Duration::from_millis(20));
-    }
-    Ok(())
-}
-
-fn await_end(server: &mut Child) -> Result<(), String> {
-    let start = Instant::now();
-    while server.try_wait().map_err(|error| error.to_string())?.is_none() {
-        if start.elapsed() > PATIENCE {
-            return Err("the server does not end".into());
-        }
-        sleep(Duration::from_millis(20));
-    }
-    Ok(())
 }

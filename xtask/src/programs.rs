@@ -112,12 +112,20 @@ fn finish(name: &str, mut command: Command) -> Result<(), String> {
 
 /// Where the compiler's libraries lie, which the tests of derive macros are linked to, before what is set already.
 fn library_path() -> Result<String, String> {
+    let own = compilers_libraries()?;
+    let set = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
+    Ok(if set.is_empty() { own } else { format!("{own}:{set}") })
+}
+
+/// Where the compiler's libraries lie.
+///
+/// # Errors
+/// When there is no compiler.
+pub fn compilers_libraries() -> Result<String, String> {
     let compiler = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
     let output = Command::new(&compiler).args(["--print", "target-libdir"]).output();
     let output = output.map_err(|error| format!("{compiler}: {error}"))?;
-    let own = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    let set = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
-    Ok(if set.is_empty() { own } else { format!("{own}:{set}") })
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ mod gotpc;
 mod idle;
 mod pgbench;
 mod report;
-mod servers;
+pub mod servers;
 mod timed;
 
 use crate::compare;

@@ -48,9 +48,14 @@ impl Kind {
 pub fn find_postgres() -> Option<PathBuf> {
     let has =
         |directory: &Path| ["initdb", "postgres"].iter().all(|name| directory.join(name).exists());
-    let pgbench = Command::new("pgbench").arg("--version").stdout(Stdio::null()).status();
     let found = PROGRAMS.iter().map(PathBuf::from).find(|it| has(it));
-    found.filter(|_| pgbench.is_ok_and(|status| status.success()))
+    found.filter(|_| has_pgbench())
+}
+
+/// Whether pgbench is installed.
+pub fn has_pgbench() -> bool {
+    let pgbench = Command::new("pgbench").arg("--version").stdout(Stdio::null()).status();
+    pgbench.is_ok_and(|status| status.success())
 }
 
 /// What servers are made of, and where.
