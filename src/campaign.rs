@@ -12,7 +12,7 @@ use chiliad_host::output::complain;
 use chiliad_host::{Sink, Stop, computer, interrupt};
 use chiliad_lab::{BUILD, machines};
 use chiliad_rig::TASK_CORES_MAX;
-use chiliad_rig::campaign::{Scope, WORKLOADS, run_planted, run_seeds, table};
+use chiliad_rig::campaign::{Scope, WORKLOADS, is_searched, run_planted, run_seeds, table};
 use serde_json::json;
 
 /// Runs the campaign.
@@ -60,13 +60,9 @@ fn seeds(flags: &CampaignFlags, scope: &Scope<'_>, sink: &mut Sink) -> Result<bo
 fn planted(name: &str, seed: u64, scope: &Scope<'_>, sink: &mut Sink) -> Result<bool, Stop> {
     let all = name == "all";
     let mut bugs = if all { faults() } else { vec![settings::plant(name)?] };
-    if let ([scheme], false) = (&scope.schemes[..], scope.all_schemes) {
-        // A bug that names no scheme shows under any, but for ordered tasks, which run other code.
-        let any = *scheme != SWARM.name;
-        bugs.retain(|bug| bug.schemes.contains(scheme) || any && bug.schemes.is_empty());
-        if bugs.is_empty() {
-            return Err(shows_elsewhere(name, scheme));
-        }
+    bugs.retain(|bug| is_searched(bug, scope));
+    if bugs.is_empty() {
+        return Err(shows_elsewhere(name, scope.schemes[0]));
     }
     let found = run_planted(&bugs, seed, scope)?;
     sink.say(&found.table)?;

@@ -30,7 +30,7 @@ mod worlds;
 pub use case::Case;
 pub use crash::Crash;
 pub use ordered::Ordered;
-pub use planted::{Searches, run_planted};
+pub use planted::{Searches, is_searched, run_planted};
 pub use plants::table;
 pub use run::Trouble;
 pub use scope::{Scope, WORKLOADS};

@@ -8,7 +8,7 @@ use super::plants::rig_name;
 use super::run::Trouble;
 use super::scope::{BAR, GRACE, Scope, WORKLOADS};
 use super::trial::Trial;
-use chiliad_driver::LockLoad;
+use chiliad_driver::{LockLoad, SWARM};
 use chiliad_host::bar::bar;
 use chiliad_host::threads::side_by_side;
 use chiliad_host::{Listening, Stop};
@@ -111,15 +111,25 @@ fn aligned(rows: &[[String; 5]]) -> String {
     out
 }
 
-/// A bug once for each scheme that must show it, of those in `scope`; a lock table's has none. A bug that names no scheme
-/// shows under the first in `scope`.
+/// Whether a bug is searched under any scheme in `scope`.
+#[must_use]
+pub fn is_searched(fault: &'static Fault, scope: &Scope<'_>) -> bool {
+    !broken(fault, scope).is_empty()
+}
+
+/// A bug once for each scheme that must show it, of those in `scope`. One that names no scheme shows under the first in
+/// `scope`, but for ordered tasks, which run other code; a lock table's has none to show under.
 fn broken(fault: &'static Fault, scope: &Scope<'_>) -> Vec<(&'static Fault, &'static str)> {
-    if LockLoad::named(fault.workload).is_some() {
-        return vec![(fault, "-")];
+    if fault.schemes.is_empty() {
+        let scheme = match scope.schemes[0] {
+            first if first == SWARM.name => return Vec::new(),
+            _ if LockLoad::named(fault.workload).is_some() => "-",
+            first => first,
+        };
+        return vec![(fault, scheme)];
     }
-    let schemes = if fault.schemes.is_empty() { &scope.schemes[..1] } else { fault.schemes };
     let asked = |scheme: &&str| scope.all_schemes || scope.schemes.contains(scheme);
-    schemes.iter().copied().filter(asked).map(|scheme| (fault, scheme)).collect()
+    fault.schemes.iter().copied().filter(asked).map(|scheme| (fault, scheme)).collect()
 }
 
 /// Looks for one bug; `None` where a signal came first.
