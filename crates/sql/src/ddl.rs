@@ -9,6 +9,7 @@ use crate::plan::Plan;
 use crate::prepared::Prepared;
 use crate::run::row_sequence;
 use crate::schema_change::SchemaChange;
+use crate::stack::with_room_to_prepare;
 use crate::types::Type;
 use chiliad_api::{
     Column, ColumnPart, IndexParts, SecondarySpec, TableId, TableLayout, TableSchema, TableSpec,
@@ -29,7 +30,7 @@ pub fn schema_changes(prepared: &Prepared, catalog: &CatalogView) -> Result<Vec<
     let Plan::Schema(statement) = &prepared.plan else {
         return Err(SqlError::internal("a statement that changes no catalog"));
     };
-    match &**statement {
+    let changes = || match &**statement {
         S::CreateTable(create) => create_table(create, catalog),
         S::CreateIndex(create) => create_index(create, catalog),
         S::Drop { object_type, if_exists, names, .. } => match object_type {
@@ -41,7 +42,8 @@ pub fn schema_changes(prepared: &Prepared, catalog: &CatalogView) -> Result<Vec<
         }
         S::AlterTable(alter) => alter_table(alter, catalog),
         other => Err(SqlError::feature_not_supported(other.to_string())),
-    }
+    };
+    with_room_to_prepare(prepared.is_deep, changes)
 }
 
 fn unsupported<T>(what: impl core::fmt::Display) -> Result<T> {

@@ -6,7 +6,7 @@ use crate::error::{Result, SqlError};
 use crate::explain::explain;
 use crate::plan::Plan;
 use crate::prepared::{Copy, Kind, OutputColumn, Prepared};
-use crate::stack::with_room;
+use crate::stack::with_room_to_prepare;
 use crate::statement::{Ast, Statement, parse, too_deep};
 use crate::types::Type;
 use crate::utility::{CopySource, CopyStatement, Utility};
@@ -53,7 +53,8 @@ fn prepare_named(
 ) -> Result<Prepared> {
     let nesting = statement.nesting;
     let is_deep = nesting.is_deep();
-    let prepared = with_room(is_deep, || prepare_here(statement, catalog, parameters))?;
+    let prepare = || prepare_here(statement, catalog, parameters);
+    let prepared = with_room_to_prepare(is_deep, prepare)?;
     if prepared.kind == Kind::Schema && nesting.is_too_deep_to_declare() {
         return Err(too_deep());
     }

@@ -28,6 +28,12 @@ impl Nesting {
     }
 }
 
+/// As [`with_room`], for what parses or prepares a statement or says a part of it in words: without optimisation that needs
+/// all of a fiber's stack for the plainest expression.
+pub(crate) fn with_room_to_prepare<T>(is_deep: bool, run: impl FnOnce() -> T) -> T {
+    with_room(is_deep || cfg!(debug_assertions), run)
+}
+
 /// Runs something on a stack with room, if it `is_deep`.
 pub(crate) fn with_room<T>(is_deep: bool, run: impl FnOnce() -> T) -> T {
     if is_deep { stacker::grow(ROOM_BYTES, run) } else { run() }

@@ -1,7 +1,7 @@
 //! A text as statements.
 
 use crate::error::{Result, SqlError};
-use crate::stack::{Nesting, with_room};
+use crate::stack::{Nesting, with_room_to_prepare};
 use crate::utility::{self, Utility};
 use sqlparser::ast;
 use sqlparser::dialect::PostgreSqlDialect;
@@ -135,9 +135,7 @@ pub fn parse(sql: &str) -> Result<Vec<Statement>> {
             Some(utility) => Ok(Ast::Utility(Box::new(utility))),
             None => parse_tokens(tokens, &lines).map(|it| Ast::Parsed(Box::new(it))),
         };
-        // Without optimisation the parser needs a fiber's stack for the plainest expression.
-        let is_deep = nesting.is_deep() || cfg!(debug_assertions);
-        let ast = Arc::new(with_room(is_deep, parse)?);
+        let ast = Arc::new(with_room_to_prepare(nesting.is_deep(), parse)?);
         statements.push(Statement { range, ast, nesting, lines: Arc::clone(&lines) });
     }
     Ok(statements)
@@ -181,10 +179,12 @@ pub(crate) fn parse_expression(sql: &str) -> Result<ast::Expr> {
     let wrong = || SqlError::syntax_error(format!("no expression: {sql}"));
     let tokens = Tokenizer::new(&dialect, sql).tokenize_with_location().map_err(|_| wrong())?;
     let lines = Lines::new(sql);
-    check_depth(&tokens, &lines)?;
-    let mut parser = parser(tokens);
-    let parsed = parser.parse_expr().map_err(|_| wrong())?;
-    if parser.peek_token().token == Token::EOF { Ok(parsed) } else { Err(wrong()) }
+    let nesting = check_depth(&tokens, &lines)?;
+    with_room_to_prepare(nesting.is_deep(), || {
+        let mut parser = parser(tokens);
+        let parsed = parser.parse_expr().map_err(|_| wrong())?;
+        if parser.peek_token().token == Token::EOF { Ok(parsed) } else { Err(wrong()) }
+    })
 }
 
 /// What the parser says, as PostgreSQL says it.
