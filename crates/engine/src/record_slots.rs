@@ -6,11 +6,14 @@ use chiliad_machine::Machine;
 use chiliad_storage::RecordRef;
 
 const SLOTS_INITIAL: usize = 64;
-/// Slots kept after a transaction that touched more records than usual.
+/// How many times as many there are where they no longer suffice.
+const GROWTH: usize = 4;
+/// For so many slots memory is kept after a transaction that touched more records than usual.
 const SLOTS_KEPT: usize = 1024;
-const _: () = assert!(SLOTS_INITIAL.is_power_of_two() && SLOTS_KEPT.is_power_of_two());
+const _: () = assert!(SLOTS_INITIAL.is_power_of_two() && GROWTH.is_power_of_two());
 
-/// Positions plus one, zero for nothing; a power of two long, and never more than half full.
+/// Positions plus one, zero for nothing; a power of two long, and never more than half full. Each transaction begins with
+/// few, so that a short one after a long one does not clear, and have in its cache, what only the long one needed.
 pub struct RecordSlots(Vec<u32>);
 
 impl RecordSlots {
@@ -21,11 +24,10 @@ impl RecordSlots {
     /// Forgets all records.
     #[inline]
     pub fn clear(&mut self) {
-        // Short to begin with, and grown only by transactions that touched a lot.
+        self.0.truncate(SLOTS_INITIAL);
         self.0.fill(0);
-        if self.0.len() > SLOTS_KEPT {
-            self.0.truncate(SLOTS_KEPT);
-            self.0.shrink_to_fit();
+        if self.0.capacity() > SLOTS_KEPT {
+            self.0.shrink_to(SLOTS_KEPT);
         }
     }
 
@@ -62,7 +64,7 @@ impl RecordSlots {
         at: impl Fn(usize) -> RecordRef<M>,
     ) {
         if (length + 1) * 2 > self.0.len() {
-            let slots = self.0.len() * 2;
+            let slots = self.0.len() * GROWTH;
             self.0.clear();
             self.0.resize(slots, 0);
             for position in 0..length {
