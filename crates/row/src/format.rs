@@ -246,6 +246,66 @@ impl RowFormat {
         body.end();
     }
 
+    /// Puts another cell in place of that of column `at`, in the body that begins at byte `body` of `out` and goes to its
+    /// end: its bytes, or none.
+    ///
+    /// # Errors
+    /// [`BadRow`] for bytes that are no body; they are none afterwards, either.
+    ///
+    /// # Panics
+    /// When there is no such column or `body` lies beyond the end, or as [`RowFormat::write`] for the cell.
+    pub fn replace(
+        &self,
+        out: &mut Vec<u8>,
+        body: usize,
+        at: usize,
+        cell: Option<&[u8]>,
+    ) -> Result<(), BadRow> {
+        let place = self.places[at];
+        match place.null {
+            Some((byte, bit)) => {
+                let Some(bits) = out.get_mut(body + byte) else {
+                    return Err(self.head.too_short(&out[body..]));
+                };
+                *bits = if cell.is_some() { *bits & !bit } else { *bits | bit };
+            }
+            None => assert!(cell.is_some(), "a value where there must be one"),
+        }
+        match place.at {
+            At::Fixed { offset, bytes } => {
+                let range = body + offset..body + offset.saturating_add(bytes);
+                let Some(there) = out.get_mut(range) else {
+                    return Err(self.head.too_short(&out[body..]));
+                };
+                match cell {
+                    Some(cell) => there.copy_from_slice(cell),
+                    None => there.fill(0),
+                }
+            }
+            At::Variable(number) => {
+                let head = self.head;
+                let start = if number == 0 { 0 } else { head.end(&out[body..], number - 1)? };
+                let end = head.end(&out[body..], number)?;
+                let (tail, cell) = (body + head.bytes(), cell.unwrap_or_default());
+                let reaches = out.len().checked_sub(tail).is_some_and(|rest| rest >= end);
+                if start > end || !reaches {
+                    return Err(BadRow::Ends);
+                }
+                out.splice(tail + start..tail + end, cell.iter().copied());
+                if cell.len() != end - start {
+                    for number in number..head.variable {
+                        let moved = head.end(&out[body..], number)? + cell.len();
+                        let moved = moved.checked_sub(end - start).ok_or(BadRow::Ends)?;
+                        let moved = u32::try_from(moved).expect("at most 4 GiB");
+                        let at = body + head.end_offset(number);
+                        out[at..at + Head::END_BYTES].copy_from_slice(&moved.to_le_bytes());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Begins a body at the end of `out`, whose cells are written one after the other.
     pub fn begin<'w>(&'w self, out: &'w mut Vec<u8>) -> BodyWriter<'w> {
         let body = out.len();
@@ -359,6 +419,50 @@ mod tests {
         crossed[3..7].fill(0xff);
         assert_eq!(format.check(&crossed), Err(BadRow::Ends));
         assert_eq!(format.cell(&crossed, 1), Err(BadRow::Ends));
+        for at in 1..3 {
+            let replaced = format.replace(&mut crossed.clone(), 0, at, Some(b"other"));
+            assert_eq!(replaced, Err(BadRow::Ends), "{at}");
+        }
+    }
+
+    #[test]
+    fn a_cell_in_place_of_another_leaves_the_body_of_all_cells() {
+        let format = format(&["u16", "string", "option(u32)", "option(blob)", "bool", "string"]);
+        let fixed: [&[Option<&[u8]>]; 3] =
+            [&[Some(&[1, 2])], &[None, Some(&[9, 8, 7, 6])], &[Some(&[1])]];
+        let variable: [Option<&[u8]>; 4] = [None, Some(b""), Some(b"abc"), Some(b"longer")];
+        let choices: [&[Option<&[u8]>]; 6] =
+            [fixed[0], &variable[1..], fixed[1], &variable, fixed[2], &variable[1..]];
+        let mut bodies = vec![Vec::new()];
+        for column in choices {
+            let longer = bodies.iter().flat_map(|cells| {
+                column.iter().map(move |cell| [cells.as_slice(), &[*cell]].concat())
+            });
+            bodies = longer.collect();
+        }
+        for cells in &bodies {
+            for (at, column) in choices.iter().enumerate() {
+                for cell in *column {
+                    let mut out = b"before".to_vec();
+                    format.write(cells.iter().copied(), &mut out);
+                    assert_eq!(format.replace(&mut out, 6, at, *cell), Ok(()));
+                    let mut expected = b"before".to_vec();
+                    let there = |(place, old): (usize, &Option<_>)| {
+                        if place == at { *cell } else { *old }
+                    };
+                    format.write(cells.iter().enumerate().map(there), &mut expected);
+                    assert_eq!(out, expected, "{cells:?}, {at}, {cell:?}");
+                }
+            }
+        }
+        let mut whole = Vec::new();
+        format.write(bodies[0].iter().copied(), &mut whole);
+        for length in 0..whole.len() {
+            for at in 0..choices.len() {
+                let cell = choices[at][choices[at].len() - 1];
+                let _ = format.replace(&mut whole[..length].to_vec(), 0, at, cell);
+            }
+        }
     }
 
     #[test]

@@ -10,10 +10,13 @@ use crate::types::Type;
 use chiliad_api::{Column as LayoutColumn, TableLayout, TableSpec};
 use chiliad_row::key::{KeyPart as _, Source};
 use chiliad_row::{
-    BadValue, ColumnType, Head, RowFormat, Value, read_key, split, with_version, write_key,
+    BadValue, ColumnType, Head, RowFormat, VERSION_BYTES, Value, read_key, split, with_version,
+    write_key,
 };
 use std::borrow::Cow;
 
+/// Bytes for which there is room in a row besides those of fixed size, to begin with.
+const ROOM: usize = 64;
 /// Microseconds and nanoseconds.
 const MICRO: u32 = 1_000;
 const SECOND: i64 = 1_000_000;
@@ -62,6 +65,7 @@ impl Storage {
         mut write: impl FnMut(usize, &mut Vec<u8>) -> Result<bool>,
     ) -> Result<()> {
         out.clear();
+        out.reserve(VERSION_BYTES + self.format.head().bytes() + ROOM);
         if self.form == Form::Bytes {
             return (0..self.format.columns()).try_for_each(|place| write(place, out).map(|_| ()));
         }
@@ -73,10 +77,15 @@ impl Storage {
             body.cell(|out| write(place, out))?;
         }
         body.end();
+        self.end(out);
+        Ok(())
+    }
+
+    /// The row in `out` has its version and its body: rows of one form leave out an end that their length tells.
+    fn end(&self, out: &mut Vec<u8>) {
         if let Form::Unversioned { fixed, open: true } = self.form {
             out.drain(fixed..fixed + Head::END_BYTES);
         }
-        Ok(())
     }
 }
 
@@ -126,17 +135,33 @@ impl Table {
                 _ => Datum::Null,
             });
         }
-        if self.key.iter().any(|&at| is_needed(at)) {
-            let slots = out.get_mut(start..).unwrap_or_default();
-            self.decode_key(key, slots)?;
+        let slots = out.get_mut(start..).unwrap_or_default();
+        self.decode_key(key, is_needed, |bytes| Datum::Bytes(bytes.into()), slots)
+    }
+
+    /// Puts the values of a row's columns that are needed into their slots.
+    pub(crate) fn decode_owned(
+        &self,
+        key: &[u8],
+        body: &[u8],
+        needed: &[bool],
+        slots: &mut [OwnedDatum],
+    ) -> Result<()> {
+        let is_needed = |at: usize| needed.get(at).copied().unwrap_or(true);
+        for (at, (column, slot)) in self.columns.iter().zip(slots.iter_mut()).enumerate() {
+            if let Place::Row(place) = column.place
+                && is_needed(at)
+            {
+                *slot = self.row_value(column, body, place)?.into_owned();
+            }
         }
-        Ok(())
+        self.decode_key(key, is_needed, |bytes| Datum::bytes(bytes.to_vec()), slots)
     }
 
     /// A key as an error tells of it: `(a, b)=(1, x)`; `None` for bytes that are no key.
     pub(crate) fn key_shown(&self, key: &[u8]) -> Option<String> {
         let mut slots = vec![Datum::Null; self.columns.len()];
-        self.decode_key(key, &mut slots).ok()?;
+        self.decode_key(key, |_| true, |bytes| Datum::Bytes(bytes.into()), &mut slots).ok()?;
         Some(self.key_of_row_shown(&slots))
     }
 
@@ -156,7 +181,8 @@ impl Table {
             Place::Row(place) => self.row_value(column, body, place),
             Place::Key(_) => {
                 let mut slots = vec![Datum::Null; self.columns.len()];
-                self.decode_key(key, &mut slots)?;
+                let whole = |bytes: &'r [u8]| Datum::Bytes(bytes.into());
+                self.decode_key(key, |column| column == at, whole, &mut slots)?;
                 Ok(core::mem::take(&mut slots[at]))
             }
         }
@@ -171,19 +197,37 @@ impl Table {
         decode_cell(column, self.storage.format.cell(body, place).map_err(corrupt)?)
     }
 
-    /// Puts the values of the key's columns into their slots.
-    fn decode_key<'r>(&self, key: &'r [u8], slots: &mut [Datum<'r>]) -> Result<()> {
+    /// Puts the values of the key's columns that are needed into their slots; `whole` makes that of a key of plain bytes.
+    fn decode_key<'r, 's>(
+        &self,
+        key: &'r [u8],
+        is_needed: impl Fn(usize) -> bool,
+        whole: impl FnOnce(&'r [u8]) -> Datum<'s>,
+        slots: &mut [Datum<'s>],
+    ) -> Result<()> {
         if self.storage.form == Form::Bytes {
-            if let (Some(&at), [_]) = (self.key.first(), self.key.as_slice()) {
-                slots[at] = Datum::Bytes(Cow::Borrowed(key));
+            if let &[at] = self.key.as_slice()
+                && is_needed(at)
+            {
+                slots[at] = whole(key);
             }
             return Ok(());
         }
+        // A part can be read only after those before it.
+        let Some(last) = self.key.iter().rposition(|&at| is_needed(at)) else { return Ok(()) };
         let mut source = Source::new(key);
-        for &at in &self.key {
+        for &at in &self.key[..=last] {
             let column = &self.columns[at];
-            let value = read_key(&column.column_type, &mut source).map_err(corrupt)?;
-            slots[at] = of_value(column, value)?;
+            slots[at] = match column.column_type {
+                ColumnType::Signed(32) => {
+                    Datum::Int(i32::read(&mut source).map_err(corrupt)?.into())
+                }
+                ColumnType::Signed(64) => Datum::Int(i64::read(&mut source).map_err(corrupt)?),
+                _ => {
+                    let value = read_key(&column.column_type, &mut source).map_err(corrupt)?;
+                    of_value(column, value)?
+                }
+            };
         }
         Ok(())
     }
@@ -236,18 +280,35 @@ impl Table {
         is_changed: impl Fn(usize) -> bool,
         out: &mut Vec<u8>,
     ) -> Result<()> {
-        self.storage.write(out, |place, out| {
-            let at = self.stored.get(place).copied().flatten();
-            if let Some(at) = at.filter(|at| is_changed(*at)) {
-                return encode_cell(&self.columns[at], &row[at], out);
+        if self.storage.form == Form::Bytes {
+            return self.encode_each(out, |at, column, out| match is_changed(at) {
+                true => encode_cell(column, &row[at], out),
+                false => {
+                    out.extend_from_slice(body);
+                    Ok(true)
+                }
+            });
+        }
+        out.clear();
+        out.reserve(VERSION_BYTES + body.len() + ROOM);
+        if let Form::Versioned(version) = self.storage.form {
+            with_version(version, out);
+        }
+        let start = out.len();
+        out.extend_from_slice(body);
+        let mut cell = Vec::with_capacity(ROOM);
+        for (at, column) in self.columns.iter().enumerate() {
+            if let Place::Row(place) = column.place
+                && is_changed(at)
+            {
+                cell.clear();
+                let is_there = encode_cell(column, &row[at], &mut cell)?;
+                let cell = is_there.then_some(cell.as_slice());
+                self.storage.format.replace(out, start, place, cell).map_err(corrupt)?;
             }
-            let cell = match self.storage.form {
-                Form::Bytes => Some(body),
-                _ => self.storage.format.cell(body, place).map_err(corrupt)?,
-            };
-            out.extend_from_slice(cell.unwrap_or_default());
-            Ok(cell.is_some())
-        })
+        }
+        self.storage.end(out);
+        Ok(())
     }
 
     /// Puts the bytes of a row in place of what `out` holds: `write` appends those of a column, which it gets with its place

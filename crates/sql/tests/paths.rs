@@ -9,7 +9,7 @@ mod tape;
 
 use chiliad_sql::{Datum, OwnedDatum};
 use common::Database;
-use model::{Cell, Condition, OrderBy, Schema, Table};
+use model::{Cell, Change, Condition, OrderBy, Schema, Table};
 use proptest::prelude::*;
 use tape::Tape;
 
@@ -65,6 +65,22 @@ impl Text {
                 self.push(")");
             }
         }
+    }
+
+    fn change(&mut self, schema: &Schema, change: &Change, tape: &mut Tape) -> &mut Self {
+        match change {
+            Change::Delete => return self.push("DELETE FROM t"),
+            Change::Add => return self.push("UPDATE t SET v = v + 10"),
+            Change::Assign(cells) => {
+                self.push("UPDATE t SET ");
+                for (at, (column, cell)) in cells.iter().enumerate() {
+                    self.push(if at > 0 { ", " } else { "" });
+                    self.push(&format!("{} = ", schema.name(*column)));
+                    self.value(schema, *column, *cell, tape);
+                }
+            }
+        }
+        self
     }
 
     fn conditions(&mut self, schema: &Schema, conditions: &[Condition], tape: &mut Tape) {
@@ -152,22 +168,38 @@ impl World {
         assert_eq!(given, [expected], "{} {:?}", text.sql, text.parameters);
     }
 
-    /// A change of the rows of conditions: as many as the model has, and all rows are those of the model afterwards.
+    /// A change of the rows of conditions: it tells of those that the model has, and all rows are those of the model
+    /// afterwards.
     fn change(&mut self, tape: &mut Tape) {
-        let conditions = Condition::random_list(&self.schema, tape);
-        let deletes = tape.below(2) == 0;
+        // Most changes are of one row, which has its own way through the executor.
+        let mut conditions = vec![Condition::of_key(&self.schema, tape)];
+        match tape.below(3) {
+            0 => conditions = Condition::random_list(&self.schema, tape),
+            1 => conditions.extend(Condition::random_list(&self.schema, tape)),
+            _ => {}
+        }
+        let change = Change::random(&self.schema, tape);
         let mut text = Text::default();
-        text.push(if deletes { "DELETE FROM t" } else { "UPDATE t SET v = v + 10" });
-        text.conditions(&self.schema, &conditions, tape);
-        let (told, changed) = (self.run(&text).tag, self.table.change(&conditions, deletes));
-        let word = if deletes { "DELETE" } else { "UPDATE" };
-        assert_eq!(told, format!("{word} {changed}"), "{} {:?}", text.sql, text.parameters);
+        text.change(&self.schema, &change, tape).conditions(&self.schema, &conditions, tape);
+        let tells = tape.below(2) == 0;
+        text.push(if tells { " RETURNING *" } else { "" });
+        let (given, mut changed) = (self.run(&text), self.table.change(&conditions, &change));
+        let word = if matches!(change, Change::Delete) { "DELETE" } else { "UPDATE" };
+        let told = format!("{} {:?}\n{}", text.sql, text.parameters, self.schema.declaration());
+        if tells {
+            let mut returned: Vec<_> = given.rows.iter().map(|it| self.schema.cells(it)).collect();
+            returned.sort();
+            changed.sort();
+            assert_eq!(returned, changed, "{told}");
+        } else {
+            assert_eq!(given.tag, format!("{word} {}", changed.len()), "{told}");
+        }
         let rows = self.run(Text::default().push("SELECT * FROM t")).rows;
         let mut found: Vec<Vec<Cell>> = rows.iter().map(|row| self.schema.cells(row)).collect();
         let mut expected = self.table.rows.clone();
         found.sort();
         expected.sort();
-        assert_eq!(found, expected, "{} {:?}", text.sql, text.parameters);
+        assert_eq!(found, expected, "{told}");
     }
 }
 
@@ -176,7 +208,7 @@ fn statements(choices: Vec<u16>) {
     let mut world = World::new(&mut tape);
     for _ in 0..12 {
         match tape.below(8) {
-            0 => world.change(&mut tape),
+            0 | 2 => world.change(&mut tape),
             1 => world.count(&mut tape),
             _ => world.select(&mut tape),
         }

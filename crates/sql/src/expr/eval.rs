@@ -119,16 +119,28 @@ pub(crate) fn eval<'r>(
     row: &'r [Datum<'r>],
     cx: &'r Context<'_>,
 ) -> Result<Datum<'r>> {
-    Ok(match expr {
-        Expr::Constant(datum) => datum.borrowed(),
+    // Most expressions are one of these, and need little room on the stack.
+    match expr {
+        Expr::Constant(datum) => Ok(datum.borrowed()),
         Expr::Parameter(number) => match cx.parameters.get(*number) {
-            Some(datum) => datum.borrowed(),
-            None => return Err(no_parameter(*number)),
+            Some(datum) => Ok(datum.borrowed()),
+            None => Err(no_parameter(*number)),
         },
         Expr::Column(slot) => match row.get(*slot) {
-            Some(datum) => datum.borrowed(),
-            None => return Err(SqlError::internal("a column without a slot")),
+            Some(datum) => Ok(datum.borrowed()),
+            None => Err(no_slot()),
         },
+        composed => eval_composed(composed, row, cx),
+    }
+}
+
+fn eval_composed<'r>(
+    expr: &'r Expr,
+    row: &'r [Datum<'r>],
+    cx: &'r Context<'_>,
+) -> Result<Datum<'r>> {
+    Ok(match expr {
+        Expr::Constant(_) | Expr::Parameter(_) | Expr::Column(_) => eval(expr, row, cx)?,
         Expr::Aggregate(_) => return Err(SqlError::internal("an aggregate without a slot")),
         Expr::Not(of) => match eval(of, row, cx)? {
             Datum::Bool(value) => Datum::Bool(!value),
@@ -214,6 +226,11 @@ fn found<'r>(expr: &'r Expr, row: &'r [Datum<'r>], cx: &'r Context<'_>) -> Resul
         }
         _ => return Err(SqlError::internal("another expression")),
     })
+}
+
+#[cold]
+fn no_slot() -> SqlError {
+    SqlError::internal("a column without a slot")
 }
 
 #[cold]

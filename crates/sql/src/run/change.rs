@@ -1,20 +1,23 @@
 //! `UPDATE` and `DELETE`.
 
-use super::table::{handle_of, transaction};
-use super::{Flow, join, value_of};
+use super::table::{find, handle_of, transaction};
+use super::{Flow, all_hold, join, value_of, values};
 use crate::catalog::Table;
 use crate::datum::{Datum, OwnedDatum, owned};
 use crate::error::{Result, SqlError};
 use crate::execute::RowSink;
 use crate::expr::{Context, Expr, eval};
 use crate::faults::MOVED_ROW_STAYS;
-use crate::plan::{Change, Checks};
+use crate::plan::{Access, Change, Checks, Source};
 use crate::storage::same;
 use chiliad_api::Row;
 use std::collections::HashSet;
 
 /// Changes the rows that the statement says, and returns how many. All are found before the first one is changed.
 pub(crate) fn change(change: &Change, cx: &Context<'_>, sink: &mut dyn RowSink) -> Result<u64> {
+    if let Some((source, access, key)) = join::one_row(&change.select) {
+        return change_one(change, source, access, key, cx, sink);
+    }
     let handle = change.table.columns.len();
     let mut found: Vec<Vec<OwnedDatum>> = Vec::new();
     let mut seen = HashSet::new();
@@ -35,19 +38,52 @@ pub(crate) fn change(change: &Change, cx: &Context<'_>, sink: &mut dyn RowSink) 
     let mut count = 0;
     for mut row in found {
         let handle = handle_of(row.get(handle).unwrap_or(&Datum::Null))?;
-        match &change.assignments {
-            Some(assignments) => {
-                let (table, checks) = (&*change.table, &change.checks);
-                update(&Changed { table, assignments, checks }, handle, &mut row, cx)?;
-            }
-            None => transaction(cx)?.remove_row(handle)?,
-        }
+        change_row(change, handle, &mut row, cx, sink)?;
         count += 1;
-        if let Some(returning) = &change.returning {
-            returned(returning, &row, cx, sink)?;
-        }
     }
     Ok(count)
+}
+
+/// As [`change`], of the row of one whole key: what most statements change, without what others need around it.
+fn change_one(
+    change: &Change,
+    source: &Source,
+    access: &Access,
+    key: &[Expr],
+    cx: &Context<'_>,
+    sink: &mut dyn RowSink,
+) -> Result<u64> {
+    if !all_hold(&change.select.conditions, &[], cx)? {
+        return Ok(0);
+    }
+    let Some((_, handle)) = find(access, key, &[], cx)? else { return Ok(0) };
+    let mut row = vec![Datum::Null; change.select.width];
+    join::fill(access, source, handle, &mut row, cx)?;
+    if !join::is_wanted(source, &row, cx)? {
+        return Ok(0);
+    }
+    change_row(change, handle, &mut row, cx, sink).map(|()| 1)
+}
+
+/// Changes one row, which has been found.
+fn change_row(
+    change: &Change,
+    handle: Row,
+    row: &mut [OwnedDatum],
+    cx: &Context<'_>,
+    sink: &mut dyn RowSink,
+) -> Result<()> {
+    match &change.assignments {
+        Some(assignments) => {
+            let (table, checks) = (&*change.table, &change.checks);
+            update(&Changed { table, assignments, checks }, handle, row, cx)?;
+        }
+        None => transaction(cx)?.remove_row(handle)?,
+    }
+    match &change.returning {
+        Some(returning) => returned(returning, row, cx, sink),
+        None => Ok(()),
+    }
 }
 
 /// The key of a row by its handle: one row may be found by several.
@@ -63,8 +99,7 @@ pub(super) fn returned(
     cx: &Context<'_>,
     sink: &mut dyn RowSink,
 ) -> Result<()> {
-    let out = returning.iter().map(|it| eval(it, row, cx)).collect::<Result<Vec<_>>>()?;
-    sink.row(&out)
+    sink.row(&values(returning, row, cx)?)
 }
 
 /// What an update does with a row.
@@ -106,14 +141,23 @@ pub(super) fn update(
     cx: &Context<'_>,
 ) -> Result<()> {
     let Changed { table, assignments, checks } = *changed;
-    let mut values = Vec::with_capacity(assignments.len());
-    for (place, expr) in assignments {
-        values.push((*place, value_of(expr, row, cx)?));
-    }
     let mut moves = false;
-    for (place, value) in values {
+    let mut assign = |row: &mut [OwnedDatum], place: usize, value: OwnedDatum| {
         moves |= table.key.contains(&place) && !same(&row[place], &value);
         row[place] = value;
+    };
+    match assignments {
+        [(place, expr)] => {
+            let value = value_of(expr, row, cx)?;
+            assign(row, *place, value);
+        }
+        assignments => {
+            let mut values = Vec::with_capacity(assignments.len());
+            for (place, expr) in assignments {
+                values.push((*place, value_of(expr, row, cx)?));
+            }
+            values.into_iter().for_each(|(place, value)| assign(row, place, value));
+        }
     }
     let columns = row.get(..table.columns.len()).unwrap_or_default();
     let is_missing = |place: usize| columns[place].is_null() && !table.columns[place].is_nullable;

@@ -2,12 +2,12 @@
 
 use super::change::{Changed, check, returned, update};
 use super::table::{after, key_of, transaction};
-use super::{Flow, run_query};
+use super::{Flow, run_query, values};
 use crate::catalog::Table;
 use crate::datum::{Datum, OwnedDatum, owned};
 use crate::error::{Result, SqlError};
 use crate::execute::RowSink;
-use crate::expr::{Context, Expr, eval, is_true};
+use crate::expr::{Context, Expr, is_true};
 use crate::plan::{Conflict, Insert, Target};
 use chiliad_api::{Error, Range, Row};
 use core::ops::Bound;
@@ -25,8 +25,7 @@ pub(crate) fn insert(insert: &Insert, cx: &Context<'_>, sink: &mut dyn RowSink) 
         && insert.source.limit.is_none()
     {
         for exprs in rows {
-            let row = exprs.iter().map(|it| eval(it, &[], cx)).collect::<Result<Vec<_>>>()?;
-            state.row(&row, sink)?;
+            state.row(&values(exprs, &[], cx)?, sink)?;
         }
         return Ok(state.count);
     }
@@ -56,10 +55,7 @@ impl Inserting<'_, '_> {
     fn row(&mut self, source: &[Datum<'_>], sink: &mut dyn RowSink) -> Result<()> {
         let (insert, cx) = (self.insert, self.cx);
         let table = &*insert.table;
-        let mut row = Vec::with_capacity(table.columns.len());
-        for value in &insert.values {
-            row.push(eval(value, source, cx)?);
-        }
+        let row = values(&insert.values, source, cx)?;
         table.check_nulls(&row)?;
         check(table, &self.insert.checks, &row, self.cx)?;
         let hidden = match &self.insert.numbers {

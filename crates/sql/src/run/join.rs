@@ -4,7 +4,7 @@ use super::table::{Shown, handle_datum, handles, visit};
 use super::{Flow, all_hold, run_query, value_of};
 use crate::datum::{Datum, OwnedDatum, owned};
 use crate::error::{Result, SqlError};
-use crate::expr::{Context, Kept};
+use crate::expr::{Context, Expr, Kept};
 use crate::plan::{Access, Select, Source, SourceKind};
 use chiliad_api::Row;
 use std::rc::Rc;
@@ -51,6 +51,18 @@ pub(super) fn borrowed<'s>(
     (is_whole && !select.has_subquery && cx.may_borrow_rows()).then_some((source, access))
 }
 
+/// The only table of a SELECT, and the values of the one whole key by which its row is found, if it is such a one.
+pub(super) fn one_row(select: &Select) -> Option<(&Source, &Access, &[Expr])> {
+    let [source @ Source { kind: SourceKind::Table(access), .. }] = select.sources.as_slice()
+    else {
+        return None;
+    };
+    let ([key], true) = (access.path.prefixes.as_slice(), access.path.is_whole) else {
+        return None;
+    };
+    Some((source, access, key))
+}
+
 /// Whether a row of a source alone meets the conditions of the source.
 pub(super) fn is_wanted(source: &Source, row: &[Datum<'_>], cx: &Context<'_>) -> Result<bool> {
     Ok(all_hold(&source.on, row, cx)? && all_hold(&source.filter, row, cx)?)
@@ -90,7 +102,7 @@ fn shown(
 ) -> Result<Flow> {
     match wanted {
         None if !access.for_update && !access.path.is_whole => visit(access, cx, each),
-        _ => handles(access, &[], wanted, cx, &mut |handle| {
+        _ => handles(access, &mut Vec::new(), wanted, cx, &mut |_, handle| {
             let tx = cx.transaction.borrow();
             each(tx.row_key(handle)?, tx.bytes(handle)?)
         }),
@@ -104,8 +116,8 @@ fn emptied<'to>(mut row: Vec<Datum<'_>>) -> Vec<Datum<'to>> {
     row.into_iter().map(Datum::into_owned).collect()
 }
 
-/// Puts the values of a row into its slots.
-fn fill(
+/// Puts the values of a row, and its handle, into its slots; those of columns that are not needed stay null.
+pub(super) fn fill(
     access: &Access,
     source: &Source,
     handle: Row,
@@ -115,14 +127,10 @@ fn fill(
     let tx = cx.transaction.borrow();
     let (key, bytes) = (tx.row_key(handle)?, tx.bytes(handle)?);
     let body = access.table.body(bytes)?;
-    let mut columns = Vec::with_capacity(source.width);
-    access.table.decode(key, &body, &access.needed, &mut columns)?;
-    if source.width > columns.len() {
-        columns.push(handle_datum(handle));
-    }
     let slots = row.get_mut(source.start..source.start + source.width).unwrap_or_default();
-    for (slot, datum) in slots.iter_mut().zip(columns) {
-        *slot = datum.into_owned();
+    access.table.decode_owned(key, &body, &access.needed, slots)?;
+    if let Some(slot) = slots.get_mut(access.table.columns.len()) {
+        *slot = handle_datum(handle);
     }
     Ok(())
 }
@@ -197,9 +205,7 @@ impl Join<'_, '_> {
     ) -> Result<Flow> {
         match &source.kind {
             SourceKind::Table(access) => {
-                // The path's values are those of the row as it is now.
-                let before = row.clone();
-                handles(access, &before, self.wanted, self.cx, &mut |handle| {
+                handles(access, row, self.wanted, self.cx, &mut |row, handle| {
                     fill(access, source, handle, row, self.cx)?;
                     on_row(row)
                 })

@@ -33,6 +33,19 @@ fn value_of(expr: &Expr, outer: &[Datum<'_>], cx: &Context<'_>) -> Result<OwnedD
     Ok(eval(expr, outer, cx)?.into_owned())
 }
 
+/// The values of expressions.
+fn values<'r>(
+    exprs: &'r [Expr],
+    row: &'r [Datum<'r>],
+    cx: &'r Context<'_>,
+) -> Result<Vec<Datum<'r>>> {
+    let mut values = Vec::with_capacity(exprs.len());
+    for expr in exprs {
+        values.push(eval(expr, row, cx)?);
+    }
+    Ok(values)
+}
+
 /// Gives the rows of a query to `emit`.
 pub(crate) fn run_query(
     query: &Query,
@@ -80,8 +93,7 @@ pub(crate) fn run_query(
         Body::Select(select) => run_select(select, outer, wanted, cx, &mut limited)?,
         Body::Values(rows) => {
             for row in rows {
-                let row = row.iter().map(|it| eval(it, outer, cx)).collect::<Result<Vec<_>>>()?;
-                if limited(&row)? == Flow::Enough {
+                if limited(&values(row, outer, cx)?)? == Flow::Enough {
                     break;
                 }
             }
@@ -163,7 +175,7 @@ impl<'l, 'c, 'e, 'f> Last<'l, 'c, 'e, 'f> {
             self.kept.push((by, out));
             return Ok(Flow::More);
         }
-        let out = select.output.iter().map(|it| eval(it, row, cx)).collect::<Result<Vec<_>>>()?;
+        let out = values(&select.output, row, cx)?;
         if select.distinct == Distinct::Yes {
             let key = keys::of(&out);
             if self.seen.contains(&key) {

@@ -1,6 +1,6 @@
 //! The row of one whole key: what most statements read, without what others need around it.
 
-use super::join::{borrowed, is_wanted};
+use super::join::{borrowed, is_wanted, one_row};
 use super::table::find;
 use super::{Emit, Flow};
 use crate::catalog::{Place, Table};
@@ -25,10 +25,8 @@ impl<'q> Point<'q> {
         let Query { body: Body::Select(select), limit: None, offset: None } = query else {
             return None;
         };
-        let (source, access) = borrowed(select, cx)?;
-        let ([key], true) = (access.path.prefixes.as_slice(), access.path.is_whole) else {
-            return None;
-        };
+        borrowed(select, cx)?;
+        let (source, access, key) = one_row(select)?;
         let is_plain = select.group.is_none()
             && select.distinct == Distinct::No
             && (select.order.is_empty() || select.is_sorted)

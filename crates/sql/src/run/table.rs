@@ -2,7 +2,7 @@
 
 use super::{Flow, value_of};
 use crate::catalog::Table;
-use crate::datum::Datum;
+use crate::datum::{Datum, OwnedDatum};
 use crate::error::{Result, SqlError};
 use crate::expr::{Context, Expr, eval};
 use crate::faults::{BOUND_LEFT_OUT, ORDER_TURNED};
@@ -19,23 +19,29 @@ const KEY_BYTES: usize = 16;
 /// Rows that are looked up together.
 const BATCH: usize = 256;
 
+/// Takes the row so far, and the next row of a table.
+pub(super) type Found<'e> = dyn FnMut(&mut Vec<OwnedDatum>, Row) -> Result<Flow> + 'e;
+
 /// Calls `each` for the rows of a table that its path leads to; the conditions are not looked at. `row` is the row so
-/// far, `wanted` the number of rows that are hoped for.
+/// far, whose values at the beginning are those of the path, `wanted` the number of rows that are hoped for.
 pub(super) fn handles(
     access: &Access,
-    row: &[Datum<'_>],
+    row: &mut Vec<OwnedDatum>,
     wanted: Option<usize>,
     cx: &Context<'_>,
-    each: &mut dyn FnMut(Row) -> Result<Flow>,
+    each: &mut Found<'_>,
 ) -> Result<Flow> {
     if let ([exprs], true) = (access.path.prefixes.as_slice(), access.path.is_whole) {
-        return find(access, exprs, row, cx)?.map_or(Ok(Flow::More), |(_, handle)| each(handle));
+        let found = find(access, exprs, row, cx)?;
+        return found.map_or(Ok(Flow::More), |(_, handle)| each(row, handle));
     }
     if access.path.is_whole {
-        return points(access, &prefixes(access, row, cx)?, wanted, cx, each);
+        let keys = prefixes(access, row, cx)?;
+        return points(access, &keys, wanted, cx, &mut |handle| each(row, handle));
     }
     for bounds in ranges(access, row, cx)? {
-        if pieces(access, bounds, wanted, cx, each)? == Flow::Enough {
+        let mut each = |handle| each(row, handle);
+        if pieces(access, bounds, wanted, cx, &mut each)? == Flow::Enough {
             return Ok(Flow::Enough);
         }
     }

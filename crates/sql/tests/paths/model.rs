@@ -122,6 +122,12 @@ impl Condition {
         (0..1 + tape.below(3)).map(|_| Self::random(schema, tape)).collect()
     }
 
+    /// Of one row: all columns of the key are these.
+    pub fn of_key(schema: &Schema, tape: &mut Tape) -> Self {
+        let cells = schema.key.iter().map(|_| Some(tape.below(4) as i64)).collect();
+        Self::Equal(schema.key.clone(), cells)
+    }
+
     /// Mostly about the columns of one index, from its first part on.
     fn random(schema: &Schema, tape: &mut Tape) -> Self {
         let index = schema.random_index(tape);
@@ -237,20 +243,49 @@ impl Table {
         self.rows.iter().filter(all_hold).cloned().collect()
     }
 
-    /// Deletes the rows of these conditions, or adds 10 to their `v`; how many they were.
-    pub fn change(&mut self, conditions: &[Condition], deletes: bool) -> usize {
-        let (changed, mut rest): (Vec<_>, Vec<_>) = core::mem::take(&mut self.rows)
+    /// Changes the rows of these conditions; those rows, as they are afterwards.
+    pub fn change(&mut self, conditions: &[Condition], change: &Change) -> Vec<Vec<Cell>> {
+        let (mut changed, rest): (Vec<_>, Vec<_>) = core::mem::take(&mut self.rows)
             .into_iter()
             .partition(|row| conditions.iter().all(|it| it.holds(row)));
-        let count = changed.len();
-        if !deletes {
-            rest.extend(changed.into_iter().map(|mut row| {
-                row[COLUMNS] = row[COLUMNS].map(|it| it + 10);
-                row
-            }));
-        }
         self.rows = rest;
-        count
+        match change {
+            Change::Delete => return changed,
+            Change::Add => {
+                changed.iter_mut().for_each(|row| row[COLUMNS] = row[COLUMNS].map(|it| it + 10))
+            }
+            Change::Assign(cells) => {
+                for row in &mut changed {
+                    cells.iter().for_each(|(column, cell)| row[*column] = *cell);
+                }
+            }
+        }
+        self.rows.extend_from_slice(&changed);
+        changed
+    }
+}
+
+/// What a statement does with rows.
+pub enum Change {
+    Delete,
+    /// Adds 10 to `v`.
+    Add,
+    /// Gives columns that are not of the key other values: longer ones and shorter ones, or none.
+    Assign(Vec<(usize, Cell)>),
+}
+
+impl Change {
+    pub fn random(schema: &Schema, tape: &mut Tape) -> Self {
+        let others: Vec<usize> = (0..COLUMNS).filter(|at| !schema.key.contains(at)).collect();
+        match tape.below(4) {
+            0 => Self::Delete,
+            1 => Self::Add,
+            _ => {
+                let columns = tape.some(&others, 1, 3);
+                let cell = |tape: &mut Tape| Some(tape.below(8) as i64).filter(|it| *it < 7);
+                Self::Assign(columns.into_iter().map(|it| (it, cell(tape))).collect())
+            }
+        }
     }
 }
 
