@@ -1,10 +1,10 @@
 //! Rows of `COPY .. FROM` that become keys and rows of bytes without the evaluation of expressions.
 
 use crate::catalog::Column;
-use crate::codec::{from_binary, from_text, short_integer};
+use crate::codec::{from_binary, from_text_bytes, short_integer};
 use crate::datum::Datum;
 use crate::environment::Environment;
-use crate::error::{Result, SqlError};
+use crate::error::Result;
 use crate::expr::{Cast, Expr, cast, stored_as};
 use crate::plan::{Body, Conflict, Insert, Plan};
 use crate::prepared::Prepared;
@@ -200,12 +200,7 @@ fn value<'f>(
     let datum = if fields.are_binary() {
         from_binary(how.from, bytes)?
     } else {
-        from_text(how.from, utf8(bytes)?)?
+        from_text_bytes(how.from, bytes)?
     };
     fit(datum, how)
-}
-
-fn utf8(bytes: &[u8]) -> Result<&str> {
-    core::str::from_utf8(bytes)
-        .map_err(|_| SqlError::not_utf8("invalid byte sequence for encoding \"UTF8\""))
 }

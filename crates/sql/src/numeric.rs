@@ -15,6 +15,8 @@ const QUOTIENT_DIGITS: i32 = 16;
 /// places; those at the end count for how it is shown, not for how it compares. (`==` tells apart what is shown
 /// differently.)
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+// So that each value of SQL is smaller by a third: the mantissa alone would ask for 16 bytes' alignment.
+#[repr(Rust, packed(8))]
 pub struct Numeric {
     /// All digits.
     pub mantissa: i128,
@@ -71,6 +73,38 @@ impl Numeric {
     /// # Errors
     /// 22P02; 22003 for more than 38 digits.
     pub fn parse(text: &str) -> Result<Self> {
+        match Self::parse_short(text.as_bytes()) {
+            Some(short) => Ok(short),
+            None => Self::parse_any(text),
+        }
+    }
+
+    /// The number that digits with a sign or none and a point or none stand for, as most numbers are written; `None` for
+    /// other texts.
+    fn parse_short(text: &[u8]) -> Option<Self> {
+        /// As many digits as any number of 64 bits may have.
+        const DIGITS_MAX: usize = 18;
+        let (digits, negative) = match text {
+            [b'-', digits @ ..] => (digits, true),
+            digits => (digits, false),
+        };
+        if digits.len() > DIGITS_MAX || !digits.first()?.is_ascii_digit() {
+            return None;
+        }
+        let (mut mantissa, mut point) = (0_i64, None);
+        for (at, byte) in digits.iter().enumerate() {
+            match byte {
+                b'0'..=b'9' => mantissa = mantissa * 10 + i64::from(byte - b'0'),
+                b'.' if point.is_none() => point = Some(at),
+                _ => return None,
+            }
+        }
+        let places = point.map_or(0, |point| digits.len() - point - 1);
+        let mantissa = i128::from(if negative { -mantissa } else { mantissa });
+        Some(Self { mantissa, scale: u8::try_from(places).ok()? })
+    }
+
+    fn parse_any(text: &str) -> Result<Self> {
         let wrong =
             || SqlError::invalid_text(format!("invalid input syntax for type numeric: \"{text}\""));
         let trimmed = text.trim_matches(|it: char| it.is_ascii_whitespace());
@@ -318,7 +352,7 @@ impl Numeric {
     #[must_use]
     pub fn compare(self, other: Self) -> Ordering {
         if self.scale == other.scale {
-            return self.mantissa.cmp(&other.mantissa);
+            return { self.mantissa }.cmp(&{ other.mantissa });
         }
         let parts = |of: Self| {
             let unit = power(of.scale);
@@ -365,16 +399,48 @@ impl Numeric {
     }
 }
 
+impl Numeric {
+    /// Appends its text.
+    pub(crate) fn push_text(self, out: &mut Vec<u8>) {
+        // Room for a sign, a digit, a point and all places.
+        let mut text = [0_u8; 3 + u8::MAX as usize];
+        let mut at = text.len();
+        let (scale, mut count, mut rest) =
+            (usize::from(self.scale), 0, self.mantissa.unsigned_abs());
+        while rest > 0 || count <= scale {
+            if count == scale && scale > 0 {
+                at -= 1;
+                text[at] = b'.';
+            }
+            // Most are short, and a division of 64 bits is much quicker.
+            let digit = match u64::try_from(rest) {
+                Ok(short) => {
+                    rest = u128::from(short / 10);
+                    u8::try_from(short % 10)
+                }
+                Err(_) => {
+                    let digit = rest % 10;
+                    rest /= 10;
+                    u8::try_from(digit)
+                }
+            };
+            at -= 1;
+            text[at] = b'0' + digit.unwrap_or_default();
+            count += 1;
+        }
+        if self.mantissa < 0 {
+            at -= 1;
+            text[at] = b'-';
+        }
+        out.extend_from_slice(&text[at..]);
+    }
+}
+
 impl fmt::Display for Numeric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scale = usize::from(self.scale);
-        if scale == 0 {
-            return write!(f, "{}", self.mantissa);
-        }
-        let digits = format!("{:0width$}", self.mantissa.unsigned_abs(), width = scale + 1);
-        let (whole, places) = digits.split_at(digits.len() - scale);
-        let sign = if self.mantissa < 0 { "-" } else { "" };
-        write!(f, "{sign}{whole}.{places}")
+        let mut text = Vec::new();
+        self.push_text(&mut text);
+        f.write_str(str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
 }
 
@@ -395,11 +461,17 @@ mod tests {
             (".5", "0.5"),
             ("1e3", "1000"),
             ("1.5e-3", "0.0015"),
+            ("-.05", "-0.05"),
+            ("007.10", "7.10"),
+            ("-0", "0"),
+            ("123456789012345678", "123456789012345678"),
+            ("12345678901234567.8", "12345678901234567.8"),
+            ("-1234567890123456789.01", "-1234567890123456789.01"),
             ("99999999999999999999999999999999999999", "99999999999999999999999999999999999999"),
         ] {
             assert_eq!(number(text).to_string(), shown);
         }
-        for text in ["", "-", "1.2.3", "x", "1e", "--1", "1_0"] {
+        for text in ["", "-", "-.", "1.2.3", "x", "1e", "--1", "1_0"] {
             assert_eq!(Numeric::parse(text).expect_err(text).sqlstate, "22P02");
         }
         assert_eq!(Numeric::parse("1e39").expect_err("too long").sqlstate, "22003");

@@ -2,7 +2,6 @@
 
 use super::beside::Beside;
 use super::dialog::{Dialog, Step};
-use super::extended::utf8;
 use super::run::Ran;
 use crate::copy::{Decoder, Fields};
 use crate::plans::Plan;
@@ -215,7 +214,7 @@ fn values<'f>(
     let one = |(field, column): (Option<&'f [u8]>, &OutputColumn)| match (field, binary) {
         (None, _) => Ok(Datum::Null),
         (Some(bytes), true) => codec::from_binary(column.sql_type, bytes),
-        (Some(bytes), false) => codec::from_text(column.sql_type, utf8(bytes)?),
+        (Some(bytes), false) => codec::from_text_bytes(column.sql_type, bytes),
     };
     fields.iter().zip(columns).map(one).collect()
 }

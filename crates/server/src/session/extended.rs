@@ -276,15 +276,10 @@ fn values(
         };
         values.push(match bind.formats.is_binary(at) {
             true => codec::from_binary(*of, bytes)?,
-            false => codec::from_text(*of, utf8(bytes)?)?.into_owned(),
+            false => codec::from_text_bytes(*of, bytes)?.into_owned(),
         });
     }
     Ok(values)
-}
-
-pub(super) fn utf8(bytes: &[u8]) -> Result<&str, SqlError> {
-    str::from_utf8(bytes)
-        .map_err(|_| SqlError::not_utf8("invalid byte sequence for encoding \"UTF8\""))
 }
 
 fn no_statement(name: &str) -> SqlError {

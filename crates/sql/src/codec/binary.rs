@@ -2,6 +2,7 @@
 
 use super::json;
 use super::numbers::bounds;
+use super::text::text_of;
 use super::times::{DAY, EPOCH_DAYS};
 use crate::datum::{Datum, OwnedDatum};
 use crate::error::{Result, SqlError};
@@ -38,7 +39,7 @@ pub fn from_binary(of: Type, bytes: &[u8]) -> Result<OwnedDatum> {
         Type::Float8 => Datum::Float(f64::from_be_bytes(array(of, bytes)?)),
         Type::Numeric => Datum::Numeric(numeric(bytes)?),
         Type::Text | Type::Varchar | Type::Bpchar | Type::Name | Type::Unknown => {
-            Datum::Text(text(bytes)?.to_owned().into())
+            Datum::Text(text_of(bytes)?.to_owned().into())
         }
         Type::Bytea => Datum::Bytes(bytes.to_vec().into()),
         Type::Date => Datum::Date(match i32::from_be_bytes(array(of, bytes)?) {
@@ -64,13 +65,13 @@ pub fn from_binary(of: Type, bytes: &[u8]) -> Result<OwnedDatum> {
         }
         Type::Uuid => Datum::Uuid(array(of, bytes)?),
         Type::Json => {
-            let text = text(bytes)?;
+            let text = text_of(bytes)?;
             json::check(text).map_err(|_| super::text::invalid(of, text))?;
             Datum::Text(text.to_owned().into())
         }
         Type::Jsonb => {
             let [1, json @ ..] = bytes else { return Err(wrong(of)) };
-            let text = text(json)?;
+            let text = text_of(json)?;
             let canonical = json::canonical(text);
             Datum::Text(canonical.map_err(|_| super::text::invalid(of, text))?.into())
         }
@@ -79,12 +80,6 @@ pub fn from_binary(of: Type, bytes: &[u8]) -> Result<OwnedDatum> {
             return Err(SqlError::feature_not_supported("input of anonymous composite types"));
         }
     })
-}
-
-fn text(bytes: &[u8]) -> Result<&str> {
-    let text = core::str::from_utf8(bytes);
-    let text = text.ok().filter(|it| !it.contains('\0'));
-    text.ok_or_else(|| SqlError::not_utf8("invalid byte sequence for encoding \"UTF8\""))
 }
 
 /// Digits to the base of 10,000 after four numbers: how many, the weight of the first, the sign, the places shown.

@@ -11,4 +11,4 @@ pub use binary::{from_binary, to_binary};
 pub(crate) use json::canonical;
 pub(crate) use numbers::short_integer;
 pub(crate) use text::shown;
-pub use text::{from_text, to_text};
+pub use text::{from_text, from_text_bytes, to_text};

@@ -42,6 +42,28 @@ pub fn from_text(of: Type, text: &str) -> Result<Datum<'_>> {
     })
 }
 
+/// As [`from_text`], of bytes.
+///
+/// # Errors
+/// Those of [`from_text`], and 22021 for bytes that are no text.
+pub fn from_text_bytes(of: Type, bytes: &[u8]) -> Result<Datum<'_>> {
+    if matches!(of, Type::Int2 | Type::Int4 | Type::Int8)
+        && let Some(value) = numbers::short_integer(of, bytes)
+    {
+        return Ok(Datum::Int(value));
+    }
+    from_text(of, text_of(bytes)?)
+}
+
+/// The text of these bytes.
+///
+/// # Errors
+/// 22021 for those of none: it has no zero byte.
+pub(super) fn text_of(bytes: &[u8]) -> Result<&str> {
+    let text = str::from_utf8(bytes).ok().filter(|it| !it.contains('\0'));
+    text.ok_or_else(|| SqlError::not_utf8("invalid byte sequence for encoding \"UTF8\""))
+}
+
 fn boolean(text: &str) -> Option<bool> {
     let text = text.trim().to_ascii_lowercase();
     let begins = |word: &str, least: usize| text.len() >= least && word.starts_with(&text);
@@ -61,7 +83,7 @@ pub fn to_text(of: Type, datum: &Datum<'_>, out: &mut Vec<u8>) {
         Datum::Bool(value) => out.push(if *value { b't' } else { b'f' }),
         Datum::Int(value) => numbers::push_integer(*value, out),
         Datum::Float(value) => numbers::push_float(*value, of == Type::Float4, out),
-        Datum::Numeric(value) => out.extend(value.to_string().bytes()),
+        Datum::Numeric(value) => value.push_text(out),
         Datum::Text(text) => out.extend(text.as_bytes()),
         Datum::Bytes(value) => bytes::push_hex(value, out),
         Datum::Date(days) => times::push_date(*days, out),
@@ -109,6 +131,19 @@ pub(crate) fn shown(of: Type, datum: &Datum<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_that_are_no_text_are_refused() {
+        assert_eq!(from_text_bytes(Type::Int4, b"-17"), Ok(Datum::Int(-17)));
+        assert_eq!(from_text_bytes(Type::Int4, b" 17 "), Ok(Datum::Int(17)));
+        assert_eq!(from_text_bytes(Type::Text, "\u{e9}".as_bytes()), Ok(Datum::text("\u{e9}")));
+        for of in [Type::Text, Type::Int4, Type::Numeric, Type::Bytea] {
+            for bytes in [&b"1\0"[..], b"\xff", b"1\xc3"] {
+                let error = from_text_bytes(of, bytes).expect_err("no text");
+                assert_eq!(error.sqlstate, "22021", "{of}, {bytes:?}");
+            }
+        }
+    }
 
     /// The texts are those of PostgreSQL 15, with the time zone UTC.
     #[test]
