@@ -2,14 +2,19 @@
 
 use chiliad_api::{Error, Reason};
 use core::fmt;
+use core::ops::{Deref, DerefMut};
 
 /// The result of this crate's functions.
 pub type Result<T> = core::result::Result<T, SqlError>;
 
-/// A failed statement.
+/// A failed statement. It is one word, since each result of a step that succeeds has room for it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SqlError(Box<ErrorFields>);
+
+/// What is told of a failed statement: the fields of [`SqlError`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct SqlError {
+pub struct ErrorFields {
     /// The class and the condition, as PostgreSQL numbers them.
     pub sqlstate: &'static str,
     /// What is wrong, in one line that begins with a small letter.
@@ -154,31 +159,49 @@ impl SqlError {
     #[must_use]
     pub fn new(sqlstate: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self { sqlstate, message, detail: None, hint: None, position: None, cause: None }
+        let (detail, hint, position, cause) = (None, None, None, None);
+        Self(Box::new(ErrorFields { sqlstate, message, detail, hint, position, cause }))
     }
 
     /// This error with more about it.
     #[must_use]
-    pub fn with_detail(self, detail: impl Into<String>) -> Self {
-        Self { detail: Some(detail.into()), ..self }
+    pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = Some(detail.into());
+        self
     }
 
     /// This error with something that may help.
     #[must_use]
-    pub fn with_hint(self, hint: impl Into<String>) -> Self {
-        Self { hint: Some(hint.into()), ..self }
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
     }
 
     /// This error with its place in the text, where it has none yet.
     #[must_use]
-    pub fn at(self, position: Option<u32>) -> Self {
-        Self { position: self.position.or(position), ..self }
+    pub fn at(mut self, position: Option<u32>) -> Self {
+        self.position = self.position.or(position);
+        self
     }
 
     /// Whether the whole transaction may succeed when it is run again.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         matches!(self.sqlstate, "40001" | "40P01")
+    }
+}
+
+impl Deref for SqlError {
+    type Target = ErrorFields;
+
+    fn deref(&self) -> &ErrorFields {
+        &self.0
+    }
+}
+
+impl DerefMut for SqlError {
+    fn deref_mut(&mut self) -> &mut ErrorFields {
+        &mut self.0
     }
 }
 
@@ -204,8 +227,9 @@ impl std::error::Error for SqlError {
 impl From<Error> for SqlError {
     #[cold]
     fn from(error: Error) -> Self {
-        let told = translated(&error);
-        Self { cause: Some(Box::new(error)), ..told }
+        let mut told = translated(&error);
+        told.cause = Some(Box::new(error));
+        told
     }
 }
 

@@ -54,7 +54,7 @@ pub use datum::{Datum, OwnedDatum};
 pub use ddl::schema_changes;
 pub use details::{Check, ColumnDetails, TableDetails, escape, unescape};
 pub use environment::{Environment, Moment};
-pub use error::{Result, SqlError};
+pub use error::{ErrorFields, Result, SqlError};
 pub use execute::{Done, RowSink, execute};
 pub use faults::FAULTS;
 pub use load::{CopyFields, RowLoader};

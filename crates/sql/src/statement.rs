@@ -318,7 +318,7 @@ mod tests {
     fn errors_have_positions() {
         let error = |sql: &str| {
             let error = parse(sql).expect_err(sql);
-            (error.sqlstate, error.position, error.message)
+            (error.sqlstate, error.position, error.message.clone())
         };
         let (state, position, message) = error("select 1;\nselect ü frm t where");
         assert_eq!((state, position), ("42601", Some(24)), "{message}");

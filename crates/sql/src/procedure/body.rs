@@ -29,10 +29,12 @@ impl ProcedureBody {
     /// # Errors
     /// Those of [`crate::prepare`] for its statements; 0A000 for one that neither reads nor writes rows.
     pub fn compile(procedure: &Procedure, catalog: &CatalogView) -> Result<Self> {
-        let of_body = |error: SqlError| {
-            let context = format!("In the body of procedure {}.", procedure.signature());
+        let of_body = |mut error: SqlError| {
+            let context = || format!("In the body of procedure {}.", procedure.signature());
             // A position in the body is none in the statement.
-            SqlError { position: None, detail: error.detail.or(Some(context)), ..error }
+            error.position = None;
+            error.detail.get_or_insert_with(context);
+            error
         };
         let parsed = parse(&procedure.body).map_err(of_body)?;
         if parsed.len() > STATEMENTS_MAX {

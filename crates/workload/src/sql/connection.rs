@@ -119,11 +119,11 @@ pub(crate) fn load(
 
 /// The engine's error for one of a statement. A row that is there although what was read says that it is not tells of a
 /// conflict, as for procedures.
-fn failed(error: SqlError) -> Error {
-    match error {
-        SqlError { cause: Some(cause), .. } => *cause,
-        SqlError { sqlstate: "23505", .. } => Error::Conflict(Reason::ReadChanged),
-        error => Error::InvalidOption(format!("a statement fails: {error}")),
+fn failed(mut error: SqlError) -> Error {
+    match error.cause.take() {
+        Some(cause) => *cause,
+        None if error.sqlstate == "23505" => Error::Conflict(Reason::ReadChanged),
+        None => Error::InvalidOption(format!("a statement fails: {error}")),
     }
 }
 
