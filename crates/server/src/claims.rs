@@ -6,7 +6,7 @@
 
 use chiliad_machine::{Interleaved, Machine, WorkerId};
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -21,7 +21,26 @@ pub(crate) struct Claims {
 }
 
 /// By the hashes of rows: two rows of one hash share a claim, which costs a wait.
-type Shard = Mutex<HashMap<u64, Claim>>;
+type Shard = Mutex<Queues>;
+type Queues = HashMap<u64, Claim, BuildHasherDefault<Hashed>>;
+
+/// What is looked up is a hash that no client foresees.
+#[derive(Default)]
+struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        unreachable!("{} bytes that are no hash", bytes.len());
+    }
+}
 
 struct Claim {
     /// The session that has it.
@@ -46,7 +65,7 @@ impl Default for Claims {
 }
 
 impl Claims {
-    fn shard(&self, row: u64) -> MutexGuard<'_, HashMap<u64, Claim>> {
+    fn shard(&self, row: u64) -> MutexGuard<'_, Queues> {
         let shard = &self.shards[(row >> 32) as usize % SHARDS];
         shard.lock().unwrap_or_else(PoisonError::into_inner)
     }

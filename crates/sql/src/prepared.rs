@@ -250,6 +250,12 @@ impl Prepared {
         self.catalog_version
     }
 
+    /// The words with which its tag begins: all of the tag of a statement that neither reads nor writes rows.
+    #[must_use]
+    pub fn command(&self) -> &'static str {
+        self.tag
+    }
+
     /// The tag that tells the client of its success: `SELECT 5`, `INSERT 0 1`, `BEGIN`.
     #[must_use]
     pub fn tag(&self, rows: u64) -> String {

@@ -11,12 +11,12 @@ use chiliad_sql::{Modes, SqlError, TransactionControl};
 impl Dialog {
     /// Begins or ends a transaction or a part of one, and tells the client.
     pub fn control(&mut self, control: &TransactionControl, plan: &Plan) -> Result<Ran, SqlError> {
-        let tag = plan.prepared.tag(0);
+        let tag = plan.prepared.command();
         match control {
             TransactionControl::Begin(modes) => self.begin(modes)?,
             TransactionControl::SetModes(modes) => self.set_modes(modes)?,
-            TransactionControl::Commit { chain } => return self.end(true, *chain, &tag),
-            TransactionControl::Rollback { chain } => return self.end(false, *chain, &tag),
+            TransactionControl::Commit { chain } => return self.end(true, *chain, tag),
+            TransactionControl::Rollback { chain } => return self.end(false, *chain, tag),
             TransactionControl::Savepoint(name) => {
                 self.need_block("SAVEPOINT")?;
                 let limits = Limits::new(&self.settings, &self.server, &self.cancel);
@@ -32,7 +32,7 @@ impl Dialog {
                 self.portals.roll_back_to(self.tx.savepoints_alive());
             }
         }
-        self.output.complete(&tag);
+        self.output.complete(tag);
         Ok(Ran::Done)
     }
 
@@ -71,7 +71,7 @@ impl Dialog {
     }
 
     /// COMMIT and ROLLBACK.
-    fn end(&mut self, commits: bool, chain: bool, tag: &str) -> Result<Ran, SqlError> {
+    fn end(&mut self, commits: bool, chain: bool, tag: &'static str) -> Result<Ran, SqlError> {
         let state = self.tx.state();
         let in_block = matches!(state, State::Block | State::Failed);
         if !in_block {
@@ -88,7 +88,7 @@ impl Dialog {
                 "ROLLBACK"
             }
             (true, _) => {
-                let after = After::Statement { tag: tag.into(), chain };
+                let after = After::Statement { tag, chain };
                 if self.commit(after)? == Committed::Later {
                     return Ok(Ran::Waits);
                 }

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 impl Dialog {
     /// Makes the changes of a statement, or has them made.
     pub fn change_catalog(&mut self, plan: &Plan) -> Result<Ran, SqlError> {
-        let tag = plan.prepared.tag(0);
+        let tag = plan.prepared.command();
         if self.tx.read_only {
             let message = format!("cannot execute {tag} in a read-only transaction");
             return Err(SqlError::new("25006", message));
@@ -30,7 +30,7 @@ impl Dialog {
             _ => true,
         });
         if changes.is_empty() {
-            self.output.complete(&tag);
+            self.output.complete(tag);
             return Ok(Ran::Done);
         }
         if self.is_alone() && changes.iter().any(goes_online) {
@@ -44,7 +44,7 @@ impl Dialog {
         let builds: Vec<_> = works.iter().filter_map(Work::build).collect();
         if builds.is_empty() {
             self.make_changes(works, Vec::new())?;
-            self.output.complete(&tag);
+            self.output.complete(tag);
             return Ok(Ran::Done);
         }
         let built = Arc::<Mutex<Vec<Built>>>::default();
@@ -58,7 +58,11 @@ impl Dialog {
     }
 
     /// Has changes made that are a transaction by themselves, and wait for those that are open.
-    fn change_online(&mut self, tag: String, changes: Vec<SchemaChange>) -> Result<Ran, SqlError> {
+    fn change_online(
+        &mut self,
+        tag: &'static str,
+        changes: Vec<SchemaChange>,
+    ) -> Result<Ran, SqlError> {
         let (server, id) = (Arc::clone(&self.server), self.place.id);
         let started = self.server.jobs.start_waiting(move || {
             let done = change_online(&server.catalog, changes);
@@ -170,7 +174,7 @@ impl Dialog {
             }),
             Some(Waiting::Commit(after)) => return self.commit_done(result, after),
         };
-        let done = done.map(|tag| self.output.complete(&tag));
+        let done = done.map(|tag| self.output.complete(tag));
         self.statement_done(done)
     }
 
@@ -178,7 +182,7 @@ impl Dialog {
         self.end_settings(done.is_ok());
         match after {
             After::Statement { tag, chain } => {
-                let done = done.and_then(|()| self.committed(&tag, chain));
+                let done = done.and_then(|()| self.committed(tag, chain));
                 self.statement_done(done)
             }
             After::Query => {

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 /// The statement or the commit that a job is done for.
 pub(super) enum Waiting {
     /// A change of tables that is its own transaction.
-    Online { tag: String },
+    Online { tag: &'static str },
     /// The tables that this work needs.
-    Build { tag: String, works: Vec<Work>, built: Arc<Mutex<Vec<Built>>> },
+    Build { tag: &'static str, works: Vec<Work>, built: Arc<Mutex<Vec<Built>>> },
     /// A commit.
     Commit(After),
 }
@@ -16,7 +16,7 @@ pub(super) enum Waiting {
 /// How the session goes on after a commit.
 pub(super) enum After {
     /// COMMIT is told, and another transaction begins if `chain`.
-    Statement { tag: String, chain: bool },
+    Statement { tag: &'static str, chain: bool },
     /// A string of statements is over.
     Query,
     /// A pipeline is over.

@@ -11,6 +11,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next `count` bytes.
+    #[inline]
     pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], BadMessage> {
         let Some((bytes, rest)) = self.0.split_at_checked(count) else {
             return Err(BadMessage::new("insufficient data left in message"));
@@ -19,20 +20,24 @@ impl<'a> Cursor<'a> {
         Ok(bytes)
     }
 
+    #[inline]
     pub fn u8(&mut self) -> Result<u8, BadMessage> {
         Ok(self.bytes(1)?[0])
     }
 
+    #[inline]
     pub fn u16(&mut self) -> Result<u16, BadMessage> {
         let bytes = self.bytes(2)?;
         Ok(u16::from_be_bytes([bytes[0], bytes[1]]))
     }
 
+    #[inline]
     pub fn u32(&mut self) -> Result<u32, BadMessage> {
         let bytes = self.bytes(4)?;
         Ok(u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
+    #[inline]
     pub fn i32(&mut self) -> Result<i32, BadMessage> {
         self.u32().map(u32::cast_signed)
     }
@@ -63,6 +68,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A value with its length before it; `None` for a null.
+    #[inline]
     pub fn value(&mut self) -> Result<Option<&'a [u8]>, BadMessage> {
         match self.i32()? {
             -1 => Ok(None),

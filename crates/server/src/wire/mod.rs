@@ -26,6 +26,7 @@ pub(crate) enum BadMessage {
 }
 
 impl BadMessage {
+    #[cold]
     pub fn new(what: impl Into<String>) -> Self {
         Self::Form(what.into())
     }
