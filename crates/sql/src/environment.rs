@@ -73,8 +73,8 @@ pub trait Environment {
         Ok(())
     }
 
-    /// The statement is about to read the row of this key, if there is one, in order to change it: the time to wait for
-    /// others that mean the same row. No result depends on it.
+    /// The statement is about to read the row of this key, if there is one, or a range of rows that begins with it, in order
+    /// to change them: the time to wait for others that mean the same. No result depends on it.
     fn claim(&mut self, table: TableId, key: &[u8]) {
         let _ = (table, key);
     }

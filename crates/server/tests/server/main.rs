@@ -2,6 +2,7 @@
 //! memory of their process are programs of their own.
 
 mod bulk;
+mod claims;
 mod clients;
 #[path = "../common/mod.rs"]
 mod common;

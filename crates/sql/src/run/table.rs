@@ -40,6 +40,10 @@ pub(super) fn handles(
         return points(access, &keys, wanted, cx, &mut |handle| each(row, handle));
     }
     for bounds in ranges(access, row, cx)? {
+        // Before the range is read: what whoever has the claim does to it is seen then.
+        if let Bound::Included(low) | Bound::Excluded(low) = &bounds.0 {
+            claim(access, low, cx);
+        }
         let mut each = |handle| each(row, handle);
         if pieces(access, bounds, wanted, cx, &mut each)? == Flow::Enough {
             return Ok(Flow::Enough);
@@ -180,7 +184,7 @@ fn is_empty(low: &Bound<Vec<u8>>, high: &Bound<Vec<u8>>) -> bool {
     }
 }
 
-/// Before the row of a key is read to be changed.
+/// Before the row of a key is read to be changed, or rows from that key on.
 fn claim(access: &Access, key: &[u8], cx: &Context<'_>) {
     if access.for_update {
         cx.environment.borrow_mut().claim(access.table.id, key);
