@@ -26,9 +26,7 @@ impl RecordSlots {
     pub fn clear(&mut self) {
         self.0.truncate(SLOTS_INITIAL);
         self.0.fill(0);
-        if self.0.capacity() > SLOTS_KEPT {
-            self.0.shrink_to(SLOTS_KEPT);
-        }
+        self.0.shrink_to(SLOTS_KEPT);
     }
 
     #[inline]

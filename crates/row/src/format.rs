@@ -149,12 +149,18 @@ impl Head {
                 cell.ok_or_else(|| self.too_short(body)).map(Some)
             }
             At::Variable(number) => {
-                let start = if number == 0 { 0 } else { self.end(body, number - 1)? };
-                let end = self.end(body, number)?;
+                let (start, end) = self.span(body, number)?;
                 let tail = body.get(self.bytes()..).ok_or_else(|| self.too_short(body))?;
                 tail.get(start..end).ok_or(BadRow::Ends).map(Some)
             }
         }
+    }
+
+    /// Where a column of variable size begins and ends, counted from the first one's beginning.
+    #[inline(always)]
+    fn span(&self, body: &[u8], number: usize) -> Result<(usize, usize), BadRow> {
+        let start = if number == 0 { 0 } else { self.end(body, number - 1)? };
+        Ok((start, self.end(body, number)?))
     }
 
     /// Where a column of variable size ends, counted from the first one's beginning.
@@ -284,8 +290,7 @@ impl RowFormat {
             }
             At::Variable(number) => {
                 let head = self.head;
-                let start = if number == 0 { 0 } else { head.end(&out[body..], number - 1)? };
-                let end = head.end(&out[body..], number)?;
+                let (start, end) = head.span(&out[body..], number)?;
                 let (tail, cell) = (body + head.bytes(), cell.unwrap_or_default());
                 let reaches = out.len().checked_sub(tail).is_some_and(|rest| rest >= end);
                 if start > end || !reaches {

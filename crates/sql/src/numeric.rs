@@ -82,13 +82,13 @@ impl Numeric {
     /// The number that digits with a sign or none and a point or none stand for, as most numbers are written; `None` for
     /// other texts.
     fn parse_short(text: &[u8]) -> Option<Self> {
-        /// As many digits as any number of 64 bits may have.
-        const DIGITS_MAX: usize = 18;
+        /// Of so many digits every number has 64 bits.
+        const SHORT_MAX: usize = 18;
         let (digits, negative) = match text {
             [b'-', digits @ ..] => (digits, true),
             digits => (digits, false),
         };
-        if digits.len() > DIGITS_MAX || !digits.first()?.is_ascii_digit() {
+        if digits.len() > SHORT_MAX || !digits.first()?.is_ascii_digit() {
             return None;
         }
         let (mut mantissa, mut point) = (0_i64, None);
@@ -397,9 +397,7 @@ impl Numeric {
         }
         Ok(rounded)
     }
-}
 
-impl Numeric {
     /// Appends its text.
     pub(crate) fn push_text(self, out: &mut Vec<u8>) {
         // Room for a sign, a digit, a point and all places.

@@ -128,40 +128,34 @@ impl Table {
         out: &mut Vec<Datum<'r>>,
     ) -> Result<()> {
         let start = out.len();
-        let is_needed = |at: usize| needed.get(at).copied().unwrap_or(true);
-        for (at, column) in self.columns.iter().enumerate() {
-            out.push(match column.place {
-                Place::Row(place) if is_needed(at) => self.row_value(column, body, place)?,
-                _ => Datum::Null,
-            });
-        }
-        let slots = out.get_mut(start..).unwrap_or_default();
-        self.decode_key(key, is_needed, |bytes| Datum::Bytes(bytes.into()), slots)
+        out.resize_with(start + self.columns.len(), Datum::default);
+        self.decode_into(key, body, needed, out.get_mut(start..).unwrap_or_default(), |it| it)
     }
 
-    /// Puts the values of a row's columns that are needed into their slots.
-    pub(crate) fn decode_owned(
+    /// Puts the values of a row's columns that are needed into their slots, each as `own` makes it.
+    pub(crate) fn decode_into<'r, 's>(
         &self,
-        key: &[u8],
-        body: &[u8],
+        key: &'r [u8],
+        body: &'r [u8],
         needed: &[bool],
-        slots: &mut [OwnedDatum],
+        slots: &mut [Datum<'s>],
+        own: impl Fn(Datum<'r>) -> Datum<'s>,
     ) -> Result<()> {
         let is_needed = |at: usize| needed.get(at).copied().unwrap_or(true);
         for (at, (column, slot)) in self.columns.iter().zip(slots.iter_mut()).enumerate() {
             if let Place::Row(place) = column.place
                 && is_needed(at)
             {
-                *slot = self.row_value(column, body, place)?.into_owned();
+                *slot = own(self.row_value(column, body, place)?);
             }
         }
-        self.decode_key(key, is_needed, |bytes| Datum::bytes(bytes.to_vec()), slots)
+        self.decode_key(key, is_needed, slots, own)
     }
 
     /// A key as an error tells of it: `(a, b)=(1, x)`; `None` for bytes that are no key.
     pub(crate) fn key_shown(&self, key: &[u8]) -> Option<String> {
         let mut slots = vec![Datum::Null; self.columns.len()];
-        self.decode_key(key, |_| true, |bytes| Datum::Bytes(bytes.into()), &mut slots).ok()?;
+        self.decode_key(key, |_| true, &mut slots, |it| it).ok()?;
         Some(self.key_of_row_shown(&slots))
     }
 
@@ -181,8 +175,7 @@ impl Table {
             Place::Row(place) => self.row_value(column, body, place),
             Place::Key(_) => {
                 let mut slots = vec![Datum::Null; self.columns.len()];
-                let whole = |bytes: &'r [u8]| Datum::Bytes(bytes.into());
-                self.decode_key(key, |column| column == at, whole, &mut slots)?;
+                self.decode_key(key, |column| column == at, &mut slots, |it| it)?;
                 Ok(core::mem::take(&mut slots[at]))
             }
         }
@@ -197,19 +190,19 @@ impl Table {
         decode_cell(column, self.storage.format.cell(body, place).map_err(corrupt)?)
     }
 
-    /// Puts the values of the key's columns that are needed into their slots; `whole` makes that of a key of plain bytes.
+    /// Puts the values of the key's columns that are needed into their slots, each as `own` makes it.
     fn decode_key<'r, 's>(
         &self,
         key: &'r [u8],
         is_needed: impl Fn(usize) -> bool,
-        whole: impl FnOnce(&'r [u8]) -> Datum<'s>,
         slots: &mut [Datum<'s>],
+        own: impl Fn(Datum<'r>) -> Datum<'s>,
     ) -> Result<()> {
         if self.storage.form == Form::Bytes {
             if let &[at] = self.key.as_slice()
                 && is_needed(at)
             {
-                slots[at] = whole(key);
+                slots[at] = own(Datum::Bytes(Cow::Borrowed(key)));
             }
             return Ok(());
         }

@@ -141,23 +141,14 @@ pub(super) fn update(
     cx: &Context<'_>,
 ) -> Result<()> {
     let Changed { table, assignments, checks } = *changed;
+    let mut values = Vec::with_capacity(assignments.len());
+    for (place, expr) in assignments {
+        values.push((*place, value_of(expr, row, cx)?));
+    }
     let mut moves = false;
-    let mut assign = |row: &mut [OwnedDatum], place: usize, value: OwnedDatum| {
+    for (place, value) in values {
         moves |= table.key.contains(&place) && !same(&row[place], &value);
         row[place] = value;
-    };
-    match assignments {
-        [(place, expr)] => {
-            let value = value_of(expr, row, cx)?;
-            assign(row, *place, value);
-        }
-        assignments => {
-            let mut values = Vec::with_capacity(assignments.len());
-            for (place, expr) in assignments {
-                values.push((*place, value_of(expr, row, cx)?));
-            }
-            values.into_iter().for_each(|(place, value)| assign(row, place, value));
-        }
     }
     let columns = row.get(..table.columns.len()).unwrap_or_default();
     let is_missing = |place: usize| columns[place].is_null() && !table.columns[place].is_nullable;

@@ -128,7 +128,7 @@ pub(super) fn fill(
     let (key, bytes) = (tx.row_key(handle)?, tx.bytes(handle)?);
     let body = access.table.body(bytes)?;
     let slots = row.get_mut(source.start..source.start + source.width).unwrap_or_default();
-    access.table.decode_owned(key, &body, &access.needed, slots)?;
+    access.table.decode_into(key, &body, &access.needed, slots, Datum::into_owned)?;
     if let Some(slot) = slots.get_mut(access.table.columns.len()) {
         *slot = handle_datum(handle);
     }
