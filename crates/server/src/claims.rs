@@ -24,7 +24,8 @@ pub(crate) struct Claims {
 type Shard = Mutex<Queues>;
 type Queues = HashMap<u64, Claim, BuildHasherDefault<Hashed>>;
 
-/// What is looked up is a hash that no client foresees.
+/// Passes a key through as its own hash: `Claims` has hashed the row with a random seed, so no client can choose rows that
+/// collide.
 #[derive(Default)]
 struct Hashed(u64);
 

@@ -11,7 +11,7 @@ pub type Result<T> = core::result::Result<T, SqlError>;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SqlError(Box<ErrorFields>);
 
-/// What is told of a failed statement: the fields of [`SqlError`].
+/// The fields of a [`SqlError`], which a server sends to its client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ErrorFields {

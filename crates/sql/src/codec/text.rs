@@ -55,10 +55,10 @@ pub fn from_text_bytes(of: Type, bytes: &[u8]) -> Result<Datum<'_>> {
     from_text(of, text_of(bytes)?)
 }
 
-/// The text of these bytes.
+/// Reads bytes as a text.
 ///
 /// # Errors
-/// 22021 for those of none: it has no zero byte.
+/// 22021 for bytes that are no UTF-8, or have a zero byte among them.
 pub(super) fn text_of(bytes: &[u8]) -> Result<&str> {
     let text = str::from_utf8(bytes).ok().filter(|it| !it.contains('\0'));
     text.ok_or_else(|| SqlError::not_utf8("invalid byte sequence for encoding \"UTF8\""))

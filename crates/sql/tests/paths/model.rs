@@ -265,7 +265,7 @@ impl Table {
     }
 }
 
-/// What a statement does with rows.
+/// How a statement changes the rows that it finds.
 pub enum Change {
     Delete,
     /// Adds 10 to `v`.
