@@ -167,6 +167,9 @@ impl Numeric {
     /// # Errors
     /// 22003 where that has more than 38 digits.
     pub fn rounded(self, scale: u8) -> Result<Self> {
+        if scale == self.scale {
+            return Ok(self);
+        }
         if scale >= self.scale {
             let factor = power(scale.min(DIGITS_MAX) - self.scale);
             let mantissa = self.mantissa.checked_mul(factor).ok_or_else(overflow)?;

@@ -168,8 +168,8 @@ pub(crate) enum SourceKind {
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     pub table: Arc<Table>,
-    /// Which columns are looked at.
-    pub needed: Vec<bool>,
+    /// The columns that are looked at, in their order.
+    pub needed: Vec<usize>,
     pub path: Path,
     pub reverse: bool,
     pub for_update: bool,

@@ -5,11 +5,9 @@ use crate::details::TableDetails;
 use crate::error::{Result, SqlError};
 #[cfg(doc)]
 use crate::schema_change::SchemaChange;
+use crate::storage::KEY_BYTES;
 use chiliad_api::{TableId, TableSpec};
 use std::sync::Arc;
-
-/// Bytes of most keys, or more.
-const KEY_BYTES_FEW: usize = 24;
 
 /// Makes rows of a table rows of the one in its place ([`SchemaChange::Rewrite`]).
 #[derive(Clone, Debug)]
@@ -48,12 +46,12 @@ impl Rewrite {
             Some(cells) => after.take_cells(&self.before, &body, cells, &mut bytes)?,
             None => {
                 let mut found = Vec::with_capacity(places.len());
-                self.before.decode(key, &body, &[], &mut found)?;
+                self.before.decode(key, &body, 0..self.before.columns.len(), &mut found)?;
                 let values = places.iter().map(|at| found[*at].borrowed());
                 after.encode(&values.collect::<Vec<_>>(), &mut bytes)?;
             }
         }
-        let mut new_key = Vec::with_capacity(KEY_BYTES_FEW);
+        let mut new_key = Vec::with_capacity(KEY_BYTES);
         after.encode_key(&mut new_key, |at| {
             let value = self.before.value(key, &body, places[at])?;
             if value.is_null() {

@@ -15,6 +15,8 @@ use chiliad_row::{
 };
 use std::borrow::Cow;
 
+/// The length that most keys do not exceed.
+pub(crate) const KEY_BYTES: usize = 16;
 /// Bytes for which there is room in a row besides those of fixed size, to begin with.
 const ROOM: usize = 64;
 /// Microseconds and nanoseconds.
@@ -119,43 +121,44 @@ impl Table {
         }
     }
 
-    /// Appends the values of a row's columns, nulls for those that are not needed.
+    /// Appends the values of a row's columns, nulls for all but these.
     pub(crate) fn decode<'r>(
         &self,
         key: &'r [u8],
         body: &'r [u8],
-        needed: &[bool],
+        columns: impl IntoIterator<Item = usize>,
         out: &mut Vec<Datum<'r>>,
     ) -> Result<()> {
         let start = out.len();
         out.resize_with(start + self.columns.len(), Datum::default);
-        self.decode_into(key, body, needed, out.get_mut(start..).unwrap_or_default(), |it| it)
+        self.decode_into(key, body, columns, out.get_mut(start..).unwrap_or_default(), |it| it)
     }
 
-    /// Puts the values of a row's columns that are needed into their slots, each as `own` makes it.
+    /// Puts the values of these columns of a row into their slots, each as `own` makes it, and maybe those of other columns
+    /// of the key.
     pub(crate) fn decode_into<'r, 's>(
         &self,
         key: &'r [u8],
         body: &'r [u8],
-        needed: &[bool],
+        columns: impl IntoIterator<Item = usize>,
         slots: &mut [Datum<'s>],
         own: impl Fn(Datum<'r>) -> Datum<'s>,
     ) -> Result<()> {
-        let is_needed = |at: usize| needed.get(at).copied().unwrap_or(true);
-        for (at, (column, slot)) in self.columns.iter().zip(slots.iter_mut()).enumerate() {
-            if let Place::Row(place) = column.place
-                && is_needed(at)
-            {
-                *slot = own(self.row_value(column, body, place)?);
+        let mut parts = 0;
+        for at in columns {
+            let column = &self.columns[at];
+            match column.place {
+                Place::Row(place) => slots[at] = own(self.row_value(column, body, place)?),
+                Place::Key(part) => parts = parts.max(part + 1),
             }
         }
-        self.decode_key(key, is_needed, slots, own)
+        self.decode_key(key, parts, slots, own)
     }
 
     /// A key as an error tells of it: `(a, b)=(1, x)`; `None` for bytes that are no key.
     pub(crate) fn key_shown(&self, key: &[u8]) -> Option<String> {
         let mut slots = vec![Datum::Null; self.columns.len()];
-        self.decode_key(key, |_| true, &mut slots, |it| it).ok()?;
+        self.decode_key(key, self.key.len(), &mut slots, |it| it).ok()?;
         Some(self.key_of_row_shown(&slots))
     }
 
@@ -173,9 +176,9 @@ impl Table {
         let column = &self.columns[at];
         match column.place {
             Place::Row(place) => self.row_value(column, body, place),
-            Place::Key(_) => {
+            Place::Key(part) => {
                 let mut slots = vec![Datum::Null; self.columns.len()];
-                self.decode_key(key, |column| column == at, &mut slots, |it| it)?;
+                self.decode_key(key, part + 1, &mut slots, |it| it)?;
                 Ok(core::mem::take(&mut slots[at]))
             }
         }
@@ -190,26 +193,24 @@ impl Table {
         decode_cell(column, self.storage.format.cell(body, place).map_err(corrupt)?)
     }
 
-    /// Puts the values of the key's columns that are needed into their slots, each as `own` makes it.
+    /// Puts the values of so many columns of the key, from its first, into their slots, each as `own` makes it: a part can be
+    /// read only after those before it.
     fn decode_key<'r, 's>(
         &self,
         key: &'r [u8],
-        is_needed: impl Fn(usize) -> bool,
+        parts: usize,
         slots: &mut [Datum<'s>],
         own: impl Fn(Datum<'r>) -> Datum<'s>,
     ) -> Result<()> {
+        let columns = self.key.get(..parts).unwrap_or_default();
         if self.storage.form == Form::Bytes {
-            if let &[at] = self.key.as_slice()
-                && is_needed(at)
-            {
+            if let &[at] = columns {
                 slots[at] = own(Datum::Bytes(Cow::Borrowed(key)));
             }
             return Ok(());
         }
-        // A part can be read only after those before it.
-        let Some(last) = self.key.iter().rposition(|&at| is_needed(at)) else { return Ok(()) };
         let mut source = Source::new(key);
-        for &at in &self.key[..=last] {
+        for &at in columns {
             let column = &self.columns[at];
             slots[at] = match column.column_type {
                 ColumnType::Signed(32) => {
@@ -227,7 +228,7 @@ impl Table {
 
     /// The key of a row of these values, in the columns' order; `hidden` is that of a row without a primary key.
     pub(crate) fn key_of(&self, row: &[Datum<'_>], hidden: Option<i64>) -> Result<Vec<u8>> {
-        let mut key = Vec::new();
+        let mut key = Vec::with_capacity(KEY_BYTES);
         match hidden {
             Some(number) => append_row_number(number, &mut key),
             None => self

@@ -43,10 +43,7 @@ impl Dialog {
             self.tx.begin_block(self.statement_time, self.settings.begins_read_only);
             let isolation = self.settings.get("default_transaction_isolation");
             let isolation = modes.isolation.or(isolation).unwrap_or("serializable").to_owned();
-            // Most say nothing new, and have nothing to take back at their end.
-            if self.settings.get("transaction_isolation") != Some(&isolation) {
-                self.settings.set("transaction_isolation", Some(&isolation), true)?;
-            }
+            self.set_of_block("transaction_isolation", &isolation)?;
         }
         self.set_modes_of_block(modes)
     }
@@ -61,13 +58,20 @@ impl Dialog {
 
     fn set_modes_of_block(&mut self, modes: &Modes) -> Result<(), SqlError> {
         if let Some(isolation) = modes.isolation {
-            self.settings.set("transaction_isolation", Some(isolation), true)?;
+            self.set_of_block("transaction_isolation", isolation)?;
         }
         if let Some(read_only) = modes.read_only {
-            let value = if read_only { "on" } else { "off" };
-            self.settings.set("transaction_read_only", Some(value), true)?;
+            self.set_of_block("transaction_read_only", if read_only { "on" } else { "off" })?;
         }
         self.tx.set_modes(modes)
+    }
+
+    /// Sets a parameter until the block ends. Most blocks say nothing new, and have nothing to take back then.
+    fn set_of_block(&mut self, name: &str, value: &str) -> Result<(), SqlError> {
+        if self.settings.get(name) != Some(value) {
+            self.settings.set(name, Some(value), true)?;
+        }
+        Ok(())
     }
 
     /// COMMIT and ROLLBACK.

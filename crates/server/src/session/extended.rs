@@ -152,7 +152,7 @@ impl Dialog {
         let formats = portal.formats.clone();
         self.begin_statement();
         self.refuse_if_failed(|| plan.ends_transaction())?;
-        let ran = self.run(&plan, &values, &formats)?;
+        let ran = self.run(&plan, &mut values, &formats)?;
         if values.capacity() <= SPARE_VALUES_MAX {
             values.clear();
             self.spare_values = values;

@@ -101,7 +101,7 @@ impl Dialog {
                 }
             };
             query.next += 1;
-            match self.run_part(&part) {
+            match self.run_part(part) {
                 Ok(Ran::Done) => self.after_part(),
                 Ok(Ran::Suspended) => return Step::Next,
                 Ok(Ran::Waits) => return Step::Wait,
@@ -116,17 +116,17 @@ impl Dialog {
         self.finish_query()
     }
 
-    fn run_part(&mut self, part: &Part) -> Result<Ran, SqlError> {
+    fn run_part(&mut self, part: Part) -> Result<Ran, SqlError> {
         self.begin_statement();
-        let (plan, values) = match part {
-            Part::Plan(plan, values) => (plan.renewed(self.tables())?, &values[..]),
+        let (plan, mut values) = match part {
+            Part::Plan(plan, values) => (plan.renewed(self.tables())?, values),
             Part::Statement(statement) => {
-                let plan = Plan::of_statement(self.tables(), statement);
+                let plan = Plan::of_statement(self.tables(), &statement);
                 self.refuse_if_failed(|| plan.as_ref().is_ok_and(|plan| plan.ends_transaction()))?;
-                (plan?, &[][..])
+                (plan?, Vec::new())
             }
         };
-        self.run(&Arc::new(plan), values, &Formats::Text)
+        self.run(&Arc::new(plan), &mut values, &Formats::Text)
     }
 
     /// What ended with its own commit is not run again.

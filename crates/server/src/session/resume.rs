@@ -20,11 +20,12 @@ fn is_refusal(error: &SqlError) -> bool {
 }
 
 impl Dialog {
-    /// As [`Dialog::run_rows`], of a statement of a block: again while it is refused and the block resumes.
+    /// As [`Dialog::run_rows`], of a statement of a block: again while it is refused and the block resumes. The transcript
+    /// takes the values.
     pub fn run_rows_of_block(
         &mut self,
         plan: &OwnPlan,
-        values: &[OwnedDatum],
+        values: &mut Vec<OwnedDatum>,
         formats: &Formats,
     ) -> Result<u64, SqlError> {
         let (mark, mut trials) = (self.output.mark(), Trials::default());
@@ -45,7 +46,7 @@ impl Dialog {
         }
         let part = Part {
             plan: Arc::clone(plan),
-            values: values.to_vec(),
+            values: std::mem::take(values),
             formats: formats.clone(),
             time: self.statement_time,
             rows,

@@ -40,7 +40,20 @@ pub(super) struct Rows<'a> {
 
 impl RowSink for Rows<'_> {
     fn row(&mut self, row: &[Datum<'_>]) -> Result<(), SqlError> {
-        let values = row.iter().zip(self.columns).enumerate();
+        self.write(row.iter())
+    }
+
+    fn picked(&mut self, values: &[Datum<'_>], places: &[usize]) -> Result<(), SqlError> {
+        self.write(places.iter().map(|at| &values[*at]))
+    }
+}
+
+impl Rows<'_> {
+    fn write<'v>(
+        &mut self,
+        row: impl ExactSizeIterator<Item = &'v Datum<'v>>,
+    ) -> Result<(), SqlError> {
+        let values = row.zip(self.columns).enumerate();
         self.output.data_row(
             values
                 .map(|(at, (datum, column))| (datum, column.sql_type, self.formats.is_binary(at))),
@@ -84,11 +97,11 @@ impl Dialog {
         Err(SqlError::new("25P02", message))
     }
 
-    /// Runs a statement and tells the client; in the simple protocol its columns, too.
+    /// Runs a statement and tells the client; in the simple protocol its columns, too. It may take the values away.
     pub fn run(
         &mut self,
         plan: &OwnPlan,
-        values: &[OwnedDatum],
+        values: &mut Vec<OwnedDatum>,
         formats: &Formats,
     ) -> Result<Ran, SqlError> {
         self.refuse_if_failed(|| plan.ends_transaction())?;

@@ -238,9 +238,8 @@ pub(super) fn mark_needed(select: &mut Select) {
     (select.group, select.has_subquery) = (group, has_subquery);
     for source in &mut select.sources {
         if let SourceKind::Table(access) = &mut source.kind {
-            for (at, needed) in access.needed.iter_mut().enumerate() {
-                *needed = read[source.start + at];
-            }
+            let columns = 0..access.table.columns.len();
+            access.needed = columns.filter(|at| read[source.start + at]).collect();
         }
     }
 }

@@ -213,7 +213,7 @@ impl Binder<'_> {
         rename(&mut relation, alias)?;
         scope.push(relation).map_err(|it| it.at(self.position(ident.span)))?;
         let width = table.columns.len();
-        let needed = vec![true; width];
+        let needed = (0..width).collect();
         let access =
             Access { table, needed, path: Path::all(None), reverse: false, for_update: false };
         from.sources.push(source(SourceKind::Table(access), start, width));

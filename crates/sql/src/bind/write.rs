@@ -396,7 +396,7 @@ impl Binder<'_> {
         scope.width = columns + 1;
         let access = crate::plan::Access {
             table: Arc::clone(&table),
-            needed: vec![true; columns],
+            needed: (0..columns).collect(),
             path: Path::all(None),
             reverse: false,
             for_update: true,
@@ -459,10 +459,12 @@ fn need(select: &mut Select, table: &Table, assignments: &[(usize, Expr)], check
     let target = select.sources.iter_mut().find(|source| source.start == 0);
     let Some(SourceKind::Table(access)) = target.map(|source| &mut source.kind) else { return };
     if moves {
-        access.needed.fill(true);
+        access.needed = (0..table.columns.len()).collect();
     }
-    let mut mark = |slot: usize| access.needed.get_mut(slot).into_iter().for_each(|it| *it = true);
+    let mut mark = |slot: usize| access.needed.push(slot);
     checks.iter().for_each(|(_, condition)| condition.slots(&mut mark));
+    access.needed.sort_unstable();
+    access.needed.dedup();
 }
 
 fn parts(output: Option<Output>) -> (Option<Vec<Expr>>, Vec<OutputColumn>) {

@@ -19,6 +19,7 @@ pub(super) fn integer(of: Type, text: &str) -> Result<i64> {
 }
 
 /// The number of this type that digits with a sign or none stand for, as most numbers are written; `None` for other texts.
+#[inline]
 pub(crate) fn short_integer(of: Type, text: &[u8]) -> Option<i64> {
     /// As many digits as any number of the type may have.
     const DIGITS_MAX: usize = 18;

@@ -46,6 +46,7 @@ pub fn from_text(of: Type, text: &str) -> Result<Datum<'_>> {
 ///
 /// # Errors
 /// Those of [`from_text`], and 22021 for bytes that are no text.
+#[inline]
 pub fn from_text_bytes(of: Type, bytes: &[u8]) -> Result<Datum<'_>> {
     if matches!(of, Type::Int2 | Type::Int4 | Type::Int8)
         && let Some(value) = numbers::short_integer(of, bytes)

@@ -2,7 +2,7 @@
 
 use super::compare::{compare, equals};
 use super::{Comparison, Expr, Subquery, SubqueryKind, arithmetic, cast, functions, like};
-use crate::datum::{Datum, OwnedDatum, owned};
+use crate::datum::{Datum, OwnedDatum};
 use crate::environment::Environment;
 use crate::error::{Result, SqlError};
 use crate::run::{Flow, run_query};
@@ -29,6 +29,8 @@ pub(crate) struct Context<'c> {
     /// Bytes of memory that were kept so far.
     memory: Cell<usize>,
     memory_max: usize,
+    /// The memory of a key that was looked up, for the next one.
+    pub spare_key: Cell<Vec<u8>>,
     /// Tells which planted bug is on, where one may be.
     planted: Option<fn(&'static Fault) -> bool>,
 }
@@ -53,6 +55,7 @@ impl<'c> Context<'c> {
             rows: Cell::new(0),
             memory: Cell::new(0),
             memory_max,
+            spare_key: Cell::default(),
             planted,
         }
     }
@@ -119,18 +122,20 @@ pub(crate) fn eval<'r>(
     row: &'r [Datum<'r>],
     cx: &'r Context<'_>,
 ) -> Result<Datum<'r>> {
-    // Most expressions are one of these, and need little room on the stack.
+    // Most expressions are such ones, and need little room on the stack.
+    match at_hand(expr, row, cx) {
+        Some(datum) => Ok(datum.borrowed()),
+        None => eval_composed(expr, row, cx),
+    }
+}
+
+/// The value of an expression that is one as it stands, without a copy.
+fn at_hand<'r>(expr: &'r Expr, row: &'r [Datum<'r>], cx: &'r Context<'_>) -> Option<&'r Datum<'r>> {
     match expr {
-        Expr::Constant(datum) => Ok(datum.borrowed()),
-        Expr::Parameter(number) => match cx.parameters.get(*number) {
-            Some(datum) => Ok(datum.borrowed()),
-            None => Err(no_parameter(*number)),
-        },
-        Expr::Column(slot) => match row.get(*slot) {
-            Some(datum) => Ok(datum.borrowed()),
-            None => Err(no_slot()),
-        },
-        composed => eval_composed(composed, row, cx),
+        Expr::Constant(datum) => Some(datum),
+        Expr::Parameter(number) => cx.parameters.get(*number),
+        Expr::Column(slot) => row.get(*slot),
+        _ => None,
     }
 }
 
@@ -140,7 +145,9 @@ fn eval_composed<'r>(
     cx: &'r Context<'_>,
 ) -> Result<Datum<'r>> {
     Ok(match expr {
-        Expr::Constant(_) | Expr::Parameter(_) | Expr::Column(_) => eval(expr, row, cx)?,
+        Expr::Constant(datum) => datum.borrowed(),
+        Expr::Parameter(number) => return Err(no_parameter(*number)),
+        Expr::Column(_) => return Err(no_slot()),
         Expr::Aggregate(_) => return Err(SqlError::internal("an aggregate without a slot")),
         Expr::Not(of) => match eval(of, row, cx)? {
             Datum::Bool(value) => Datum::Bool(!value),
@@ -153,9 +160,11 @@ fn eval_composed<'r>(
             datum => datum.is_null(),
         }),
         Expr::Is(of, value) => Datum::Bool(eval(of, row, cx)? == Datum::Bool(*value)),
-        Expr::Compare(comparison, one, two) => {
-            compared(*comparison, &eval(one, row, cx)?, &eval(two, row, cx)?)
-        }
+        Expr::Compare(comparison, one, two) => match (at_hand(one, row, cx), at_hand(two, row, cx))
+        {
+            (Some(one), Some(two)) => compared(*comparison, one, two),
+            _ => compared(*comparison, &eval(one, row, cx)?, &eval(two, row, cx)?),
+        },
         Expr::NotDistinct(one, two) => {
             Datum::Bool(equals(&eval(one, row, cx)?, &eval(two, row, cx)?))
         }
@@ -288,7 +297,7 @@ fn subquery_value<'r>(
         let mut rows = Vec::new();
         let outer = row.get(..subquery.outer).unwrap_or(row);
         run_query(&subquery.query, outer, cx, &mut |found| {
-            let found = owned(found);
+            let found = found.into_owned();
             if !subquery.correlated {
                 cx.keep(&found)?;
             }

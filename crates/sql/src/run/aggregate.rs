@@ -121,12 +121,11 @@ impl State {
             return Ok(());
         }
         if aggregate.distinct {
-            let key = keys::of(core::slice::from_ref(&datum));
-            if self.seen.contains(&key) {
+            let one = core::slice::from_ref(&datum);
+            if !self.seen.insert(keys::of(one)) {
                 return Ok(());
             }
-            cx.keep(core::slice::from_ref(&datum))?;
-            self.seen.insert(key);
+            cx.keep(one)?;
         }
         self.count += 1;
         if self.count == 1 && cx.fault(&FIRST_MISSED) {

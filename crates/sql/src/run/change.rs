@@ -56,8 +56,9 @@ fn change_one(
     if !all_hold(&change.select.conditions, &[], cx)? {
         return Ok(0);
     }
-    let Some((_, handle)) = find(access, key, &[], cx)? else { return Ok(0) };
-    let mut row = vec![Datum::Null; change.select.width];
+    let Some(handle) = find(access, key, &[], cx)? else { return Ok(0) };
+    let mut row = Vec::new();
+    row.resize_with(change.select.width, Datum::default);
     join::fill(access, source, handle, &mut row, cx)?;
     if !join::is_wanted(source, &row, cx)? {
         return Ok(0);
@@ -192,7 +193,7 @@ fn refusal(
     let tx = cx.transaction.borrow();
     let (key, body) = (tx.row_key(handle)?, table.body(tx.bytes(handle)?)?);
     let mut row = Vec::with_capacity(columns.len());
-    table.decode(key, &body, &[], &mut row)?;
+    table.decode(key, &body, 0..columns.len(), &mut row)?;
     let mut row = owned(&row);
     drop(tx);
     for (place, _) in assignments {

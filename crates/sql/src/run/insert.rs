@@ -7,7 +7,7 @@ use crate::catalog::Table;
 use crate::datum::{Datum, OwnedDatum, owned};
 use crate::error::{Result, SqlError};
 use crate::execute::RowSink;
-use crate::expr::{Context, Expr, is_true};
+use crate::expr::{Context, Expr, eval, is_true};
 use crate::plan::{Conflict, Insert, Target};
 use chiliad_api::{Error, Range, Row};
 use core::ops::Bound;
@@ -24,23 +24,48 @@ pub(crate) fn insert(insert: &Insert, cx: &Context<'_>, sink: &mut dyn RowSink) 
     if let crate::plan::Body::Values(rows) = &insert.source.body
         && insert.source.limit.is_none()
     {
+        let is_direct = insert.values.iter().all(|it| is_slot(it) || !reads_slots(it));
         for exprs in rows {
-            state.row(&values(exprs, &[], cx)?, sink)?;
+            if is_direct {
+                state.row(&direct(&insert.values, exprs, cx)?, sink)?;
+            } else {
+                let source = values(exprs, &[], cx)?;
+                state.row(&values(&insert.values, &source, cx)?, sink)?;
+            }
         }
         return Ok(state.count);
     }
     // All are found before the first one is inserted: it may be one that the query would find.
     let mut rows: Vec<Vec<OwnedDatum>> = Vec::new();
     run_query(&insert.source, &[], cx, &mut |row| {
-        let row = owned(row);
+        let row = row.into_owned();
         cx.keep(&row)?;
         rows.push(row);
         Ok(Flow::More)
     })?;
     for row in rows {
-        state.row(&row, sink)?;
+        state.row(&values(&insert.values, &row, cx)?, sink)?;
     }
     Ok(state.count)
+}
+
+fn is_slot(expr: &Expr) -> bool {
+    matches!(expr, Expr::Column(_))
+}
+
+fn reads_slots(expr: &Expr) -> bool {
+    let mut reads = false;
+    expr.slots(&mut |_| reads = true);
+    reads
+}
+
+/// The values of a row of which each is one of `source` as it is, or needs none of them.
+fn direct<'r>(row: &'r [Expr], source: &'r [Expr], cx: &'r Context<'_>) -> Result<Vec<Datum<'r>>> {
+    let value = |expr: &'r Expr| match expr {
+        Expr::Column(slot) => eval(&source[*slot], &[], cx),
+        other => eval(other, &[], cx),
+    };
+    row.iter().map(value).collect()
 }
 
 struct Inserting<'i, 'c> {
@@ -52,26 +77,25 @@ struct Inserting<'i, 'c> {
 }
 
 impl Inserting<'_, '_> {
-    fn row(&mut self, source: &[Datum<'_>], sink: &mut dyn RowSink) -> Result<()> {
-        let (insert, cx) = (self.insert, self.cx);
-        let table = &*insert.table;
-        let row = values(&insert.values, source, cx)?;
-        table.check_nulls(&row)?;
-        check(table, &self.insert.checks, &row, self.cx)?;
+    /// Inserts a row of these values of all columns.
+    fn row(&mut self, row: &[Datum<'_>], sink: &mut dyn RowSink) -> Result<()> {
+        let table = &*self.insert.table;
+        table.check_nulls(row)?;
+        check(table, &self.insert.checks, row, self.cx)?;
         let hidden = match &self.insert.numbers {
             Some(numbers) => Some(self.cx.environment.borrow_mut().next_row_number(numbers)?),
             None => None,
         };
-        let key = table.key_of(&row, hidden)?;
-        let taken_by = self.find_taken(&key, &row)?;
+        let key = table.key_of(row, hidden)?;
+        let taken_by = self.find_taken(&key, row)?;
         if let Some(there) = taken_by {
-            return self.on_taken(there, owned(&row), sink);
+            return self.on_taken(there, owned(row), sink);
         }
         let mut bytes = Vec::new();
-        table.encode(&row, &mut bytes)?;
+        table.encode(row, &mut bytes)?;
         let inserted = transaction(self.cx)?.insert(table.id, &key, &bytes);
         inserted.map_err(|error| match error {
-            Error::DuplicateKey(_) => duplicate(table, &row),
+            Error::DuplicateKey(_) => duplicate(table, row),
             error => error.into(),
         })?;
         if matches!(self.insert.conflict, Conflict::Update { .. }) {
@@ -79,7 +103,7 @@ impl Inserting<'_, '_> {
         }
         self.count += 1;
         match &self.insert.returning {
-            Some(returning) => returned(returning, &row, self.cx, sink),
+            Some(returning) => returned(returning, row, self.cx, sink),
             None => Ok(()),
         }
     }
@@ -125,7 +149,7 @@ impl Inserting<'_, '_> {
             let key = tx.row_key(there)?;
             let body = table.body(tx.bytes(there)?)?;
             let mut both = Vec::with_capacity(row.len() * 2);
-            table.decode(key, &body, &[], &mut both)?;
+            table.decode(key, &body, 0..row.len(), &mut both)?;
             let both: Vec<OwnedDatum> = both.into_iter().map(Datum::into_owned).collect();
             (key.to_vec(), both)
         };

@@ -77,7 +77,7 @@ fn borrowed_rows(
     each: &mut Each<'_>,
 ) -> Result<Flow> {
     let is_open = !source.on.is_empty() || !source.filter.is_empty();
-    if !is_open && !access.needed.contains(&true) {
+    if !is_open && access.needed.is_empty() {
         let nulls = vec![Datum::Null; source.width];
         return shown(access, wanted, cx, &mut |_, _| each(&nulls));
     }
@@ -85,7 +85,7 @@ fn borrowed_rows(
     shown(access, wanted, cx, &mut |key, bytes| {
         let body = access.table.body(bytes)?;
         let mut row = emptied(core::mem::take(&mut spare));
-        access.table.decode(key, &body, &access.needed, &mut row)?;
+        access.table.decode(key, &body, access.needed.iter().copied(), &mut row)?;
         let flow = if is_wanted(source, &row, cx)? { each(&row)? } else { Flow::More };
         spare = emptied(row);
         Ok(flow)
@@ -128,7 +128,8 @@ pub(super) fn fill(
     let (key, bytes) = (tx.row_key(handle)?, tx.bytes(handle)?);
     let body = access.table.body(bytes)?;
     let slots = row.get_mut(source.start..source.start + source.width).unwrap_or_default();
-    access.table.decode_into(key, &body, &access.needed, slots, Datum::into_owned)?;
+    let needed = access.needed.iter().copied();
+    access.table.decode_into(key, &body, needed, slots, Datum::into_owned)?;
     if let Some(slot) = slots.get_mut(access.table.columns.len()) {
         *slot = handle_datum(handle);
     }
@@ -175,10 +176,12 @@ impl Join<'_, '_> {
         if flow == Flow::Enough {
             return Ok(flow);
         }
-        let slots = source.start..source.start + source.width;
-        row.get_mut(slots).unwrap_or_default().fill(Datum::Null);
-        if source.is_left && !found && all_hold(&source.filter, row, self.cx)? {
-            return self.level(at + 1, row, each);
+        if source.is_left && !found {
+            let slots = source.start..source.start + source.width;
+            row.get_mut(slots).unwrap_or_default().fill(Datum::Null);
+            if all_hold(&source.filter, row, self.cx)? {
+                return self.level(at + 1, row, each);
+            }
         }
         Ok(Flow::More)
     }

@@ -11,7 +11,7 @@ mod table;
 pub(crate) use change::change;
 pub(crate) use insert::{duplicate, insert, row_sequence};
 
-use crate::datum::{Datum, OwnedDatum, owned};
+use crate::datum::{Datum, OwnedDatum};
 use crate::error::{Result, SqlError};
 use crate::expr::{Context, Expr, eval, is_true, sort_order};
 use crate::plan::{Body, Distinct, Order, Query, Select, SetKind, SetOperation};
@@ -26,7 +26,31 @@ pub(crate) enum Flow {
 }
 
 /// Takes rows.
-pub(crate) type Emit<'e> = dyn FnMut(&[Datum<'_>]) -> Result<Flow> + 'e;
+pub(crate) type Emit<'e> = dyn FnMut(Given<'_>) -> Result<Flow> + 'e;
+
+/// A row of a query: all of these values, or those at some of their places, without a copy of them.
+#[derive(Clone, Copy)]
+pub(crate) struct Given<'r> {
+    pub slots: &'r [Datum<'r>],
+    pub places: Option<&'r [usize]>,
+}
+
+impl<'r> Given<'r> {
+    fn all(slots: &'r [Datum<'r>]) -> Self {
+        Self { slots, places: None }
+    }
+
+    /// Its values.
+    pub fn iter(self) -> impl Iterator<Item = &'r Datum<'r>> {
+        let count = self.places.map_or(self.slots.len(), <[usize]>::len);
+        (0..count).map(move |at| &self.slots[self.places.map_or(at, |places| places[at])])
+    }
+
+    /// Its values, borrowing nothing.
+    pub fn into_owned(self) -> Vec<OwnedDatum> {
+        self.iter().map(|datum| datum.borrowed().into_owned()).collect()
+    }
+}
 
 /// The value of an expression over no row, or over the row around.
 fn value_of(expr: &Expr, outer: &[Datum<'_>], cx: &Context<'_>) -> Result<OwnedDatum> {
@@ -79,7 +103,7 @@ pub(crate) fn run_query(
     }
     let wanted = limit.map(|it| usize::try_from(it.saturating_add(offset)).unwrap_or(usize::MAX));
     let (mut passed, mut given, mut over) = (0, 0, false);
-    let mut limited = |row: &[Datum<'_>]| {
+    let mut limited = |row: Given<'_>| {
         if passed < offset {
             passed += 1;
             return Ok(Flow::More);
@@ -93,7 +117,7 @@ pub(crate) fn run_query(
         Body::Select(select) => run_select(select, outer, wanted, cx, &mut limited)?,
         Body::Values(rows) => {
             for row in rows {
-                if limited(&values(row, outer, cx)?)? == Flow::Enough {
+                if limited(Given::all(&values(row, outer, cx)?))? == Flow::Enough {
                     break;
                 }
             }
@@ -138,15 +162,26 @@ struct Last<'l, 'c, 'e, 'f> {
     /// Keys of the order, and rows, where they have to be sorted.
     kept: Vec<(Vec<OwnedDatum>, Vec<OwnedDatum>)>,
     sorts: bool,
+    /// The places of its output, where that is nothing but values of the row as they are.
+    places: Option<Vec<usize>>,
 }
 
 impl<'l, 'c, 'e, 'f> Last<'l, 'c, 'e, 'f> {
     fn new(select: &'l Select, cx: &'l Context<'c>, emit: &'e mut Emit<'f>) -> Self {
         let sorts = !select.order.is_empty() && !select.is_sorted;
-        Self { select, cx, emit, seen: HashSet::new(), kept: Vec::new(), sorts }
+        let place = |expr: &Expr| match expr {
+            Expr::Column(slot) => Some(*slot),
+            _ => None,
+        };
+        let is_plain = !sorts && select.distinct == Distinct::No;
+        let places = is_plain.then(|| select.output.iter().map(place).collect()).flatten();
+        Self { select, cx, emit, seen: HashSet::new(), kept: Vec::new(), sorts, places }
     }
 
     fn row(&mut self, row: &[Datum<'_>]) -> Result<Flow> {
+        if let Some(places) = &self.places {
+            return (self.emit)(Given { slots: row, places: Some(places) });
+        }
         let (select, cx) = (self.select, self.cx);
         let all = |exprs: &'l [Expr]| -> Result<Vec<OwnedDatum>> {
             exprs.iter().map(|it| value_of(it, row, cx)).collect()
@@ -184,7 +219,7 @@ impl<'l, 'c, 'e, 'f> Last<'l, 'c, 'e, 'f> {
             cx.keep(&[Datum::bytes(key.clone())])?;
             self.seen.insert(key);
         }
-        (self.emit)(&out)
+        (self.emit)(Given::all(&out))
     }
 
     fn finish(mut self) -> Result<Flow> {
@@ -197,7 +232,7 @@ impl<'l, 'c, 'e, 'f> Last<'l, 'c, 'e, 'f> {
                     continue;
                 }
             }
-            if (self.emit)(&row)? == Flow::Enough {
+            if (self.emit)(Given::all(&row))? == Flow::Enough {
                 return Ok(Flow::Enough);
             }
         }
@@ -226,7 +261,7 @@ fn run_set(
     let collect = |query: &Query| {
         let mut rows = Vec::new();
         run_query(query, outer, cx, &mut |row| {
-            let row = owned(row);
+            let row = row.into_owned();
             cx.keep(&row)?;
             rows.push(row);
             Ok(Flow::More)
@@ -273,7 +308,7 @@ fn run_set(
         rows = keyed.into_iter().map(|(_, row)| row).collect();
     }
     for row in rows {
-        if emit(&row)? == Flow::Enough {
+        if emit(Given::all(&row))? == Flow::Enough {
             return Ok(Flow::Enough);
         }
     }

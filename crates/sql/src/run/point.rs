@@ -2,7 +2,7 @@
 
 use super::join::{borrowed, is_wanted, one_row};
 use super::table::find;
-use super::{Emit, Flow};
+use super::{Emit, Flow, Given};
 use crate::catalog::{Place, Table};
 use crate::datum::Datum;
 use crate::error::Result;
@@ -37,7 +37,7 @@ impl<'q> Point<'q> {
     /// Gives the row to `emit`, if there is one.
     pub fn run(&self, cx: &Context<'_>, emit: &mut Emit<'_>) -> Result<Flow> {
         let Self { source, access, .. } = *self;
-        let Some((key, handle)) = find(access, self.key, &[], cx)? else {
+        let Some(handle) = find(access, self.key, &[], cx)? else {
             return Ok(Flow::More);
         };
         let tx = cx.transaction.borrow();
@@ -45,14 +45,15 @@ impl<'q> Point<'q> {
         let output = self.select.output.as_slice();
         let is_open = !source.on.is_empty() || !source.filter.is_empty();
         if !is_open && output.iter().all(|it| lies_in_row(&access.table, it)) {
-            // No other column is needed.
+            // No other column is needed, and no key.
             return give(output, emit, |it| match it {
-                Expr::Column(at) => access.table.value(&key, &body, *at),
+                Expr::Column(at) => access.table.value(&[], &body, *at),
                 other => eval(other, &[], cx),
             });
         }
+        let key = tx.row_key(handle)?;
         let mut row = Vec::with_capacity(source.width);
-        access.table.decode(&key, &body, &access.needed, &mut row)?;
+        access.table.decode(key, &body, access.needed.iter().copied(), &mut row)?;
         if !is_wanted(source, &row, cx)? {
             return Ok(Flow::More);
         }
@@ -73,13 +74,13 @@ fn give<'v>(
     mut value: impl FnMut(&'v Expr) -> Result<Datum<'v>>,
 ) -> Result<Flow> {
     match output {
-        [one] => emit(slice::from_ref(&value(one)?)),
+        [one] => emit(Given::all(slice::from_ref(&value(one)?))),
         all => {
             let mut row = Vec::with_capacity(all.len());
             for expr in all {
                 row.push(value(expr)?);
             }
-            emit(&row)
+            emit(Given::all(&row))
         }
     }
 }

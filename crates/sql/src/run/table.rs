@@ -7,6 +7,7 @@ use crate::error::{Result, SqlError};
 use crate::expr::{Context, Expr, eval};
 use crate::faults::{BOUND_LEFT_OUT, ORDER_TURNED};
 use crate::plan::Access;
+use crate::storage::KEY_BYTES;
 use chiliad_api::{Get, Range, Row};
 use chiliad_row::key::prefix_end;
 use core::ops::{Bound, ControlFlow};
@@ -14,8 +15,6 @@ use core::ops::{Bound, ControlFlow};
 /// Rows of the first piece of a range whose end may not be reached, and of the largest.
 const PIECE_MIN: usize = 64;
 const PIECE_MAX: usize = 4096;
-/// The length that most keys do not exceed.
-const KEY_BYTES: usize = 16;
 /// Rows that are looked up together.
 const BATCH: usize = 256;
 
@@ -33,7 +32,7 @@ pub(super) fn handles(
 ) -> Result<Flow> {
     if let ([exprs], true) = (access.path.prefixes.as_slice(), access.path.is_whole) {
         let found = find(access, exprs, row, cx)?;
-        return found.map_or(Ok(Flow::More), |(_, handle)| each(row, handle));
+        return found.map_or(Ok(Flow::More), |handle| each(row, handle));
     }
     if access.path.is_whole {
         let keys = prefixes(access, row, cx)?;
@@ -52,21 +51,38 @@ pub(super) fn handles(
     Ok(Flow::More)
 }
 
-/// The key with these values and its row, to be changed if that is meant.
+/// The row of the key with these values, to be changed if that is meant.
 pub(super) fn find(
     access: &Access,
     exprs: &[Expr],
     row: &[Datum<'_>],
     cx: &Context<'_>,
-) -> Result<Option<(Vec<u8>, Row)>> {
-    let Some(key) = key(access, exprs, row, cx)? else { return Ok(None) };
-    claim(access, &key, cx);
+) -> Result<Option<Row>> {
+    let mut key = cx.spare_key.take();
+    let found = find_by(access, exprs, row, cx, &mut key);
+    cx.spare_key.set(key);
+    found
+}
+
+/// As [`find`]; the key takes the place of what `key` holds.
+fn find_by(
+    access: &Access,
+    exprs: &[Expr],
+    row: &[Datum<'_>],
+    cx: &Context<'_>,
+    key: &mut Vec<u8>,
+) -> Result<Option<Row>> {
+    key.clear();
+    let values = exprs.iter().map(|it| eval(it, row, cx));
+    if !append_key_of(&access.table, access.path.index, values, key)? {
+        return Ok(None);
+    }
+    claim(access, key, cx);
     let mut tx = transaction(cx)?;
-    let found = match access.for_update {
-        true => tx.get_for_update(access.table.id, &key)?,
-        false => tx.get(access.table.id, &key)?,
-    };
-    Ok(found.map(|handle| (key, handle)))
+    Ok(match access.for_update {
+        true => tx.get_for_update(access.table.id, key)?,
+        false => tx.get(access.table.id, key)?,
+    })
 }
 
 /// The transaction, for an operation.
@@ -82,14 +98,25 @@ pub(super) fn key_of<'v>(
     index: Option<usize>,
     values: impl IntoIterator<Item = Result<Datum<'v>>>,
 ) -> Result<Option<Vec<u8>>> {
-    let mut key = Vec::with_capacity(KEY_BYTES);
+    let mut key = Vec::new();
+    Ok(append_key_of(table, index, values, &mut key)?.then_some(key))
+}
+
+/// As [`key_of`], at the end of `key`; `false`: no row has it.
+fn append_key_of<'v>(
+    table: &Table,
+    index: Option<usize>,
+    values: impl IntoIterator<Item = Result<Datum<'v>>>,
+    key: &mut Vec<u8>,
+) -> Result<bool> {
+    key.reserve(KEY_BYTES);
     for (part, value) in values.into_iter().enumerate() {
         let value = value?;
-        if value.is_null() || !table.append_part(index, part, &value, &mut key)? {
-            return Ok(None);
+        if value.is_null() || !table.append_part(index, part, &value, key)? {
+            return Ok(false);
         }
     }
-    Ok(Some(key))
+    Ok(true)
 }
 
 /// As [`key_of`], of the values of expressions, for the index of the path.
