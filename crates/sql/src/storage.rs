@@ -547,7 +547,11 @@ fn of_value(column: &Column, value: Value) -> Result<OwnedDatum> {
         Value::Signed(value) => int(value)?,
         Value::Float(value) => Datum::Float(value),
         Value::Decimal { mantissa, scale } => {
-            Datum::Numeric(Numeric { mantissa, scale }.fit(column.modifier)?)
+            let number = Numeric { mantissa, scale };
+            Datum::Numeric(match Numeric::scale_of(column.modifier) {
+                Some(scale) => number.rounded(scale)?,
+                None => number,
+            })
         }
         Value::Char(letter) => Datum::text(letter.to_string()),
         Value::Text(text) => Datum::Text(pad(column, text.into())),
@@ -639,11 +643,8 @@ pub(crate) fn encode_cell(column: &Column, datum: &Datum<'_>, out: &mut Vec<u8>)
         }
         _ => {
             let value = to_value(&column.column_type, datum).ok_or_else(|| unfit(column, datum))?;
-            let cell = value.encode_cell(&column.column_type);
-            match cell.map_err(|_: BadValue| unfit(column, datum))? {
-                Some(cell) => out.extend_from_slice(&cell),
-                None => return Ok(false),
-            }
+            let appended = value.append_cell(&column.column_type, out);
+            return appended.map_err(|_: BadValue| unfit(column, datum));
         }
     }
     Ok(true)

@@ -50,7 +50,7 @@ impl Value {
             (T::Decimal, Self::Decimal { mantissa, scale })
                 if mantissa.unsigned_abs() < DECIMAL_END && *scale <= 38 =>
             {
-                out.extend(mantissa.to_le_bytes());
+                out.extend_from_slice(&mantissa.to_le_bytes());
                 out.push(*scale);
             }
             (T::Char, Self::Char(value)) => out.extend(u32::from(*value).to_le_bytes()),
@@ -130,17 +130,29 @@ impl Value {
     /// # Errors
     /// When the value is none of that type.
     pub fn encode_cell(&self, column_type: &ColumnType) -> Result<Option<Vec<u8>>, BadValue> {
-        if column_type.is_nullable() && *self == Self::Null {
-            return Ok(None);
-        }
-        let of = column_type.of_cell();
         let mut cell = Vec::new();
-        self.encode(of, &mut cell)?;
+        Ok(self.append_cell(column_type, &mut cell)?.then_some(cell))
+    }
+
+    /// As [`Value::encode_cell`], at the end of `out`; `false` where it is no value.
+    ///
+    /// # Errors
+    /// When the value is none of that type. What was appended so far stays in `out`.
+    pub fn append_cell(
+        &self,
+        column_type: &ColumnType,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, BadValue> {
+        if column_type.is_nullable() && *self == Self::Null {
+            return Ok(false);
+        }
+        let (of, start) = (column_type.of_cell(), out.len());
+        self.encode(of, out)?;
         if of.is_open() {
             // Its end tells its length.
-            cell.drain(..4);
+            out.drain(start..start + 4);
         }
-        Ok(Some(cell))
+        Ok(true)
     }
 
     fn unsigned(&self) -> Option<u128> {

@@ -7,6 +7,7 @@ use crate::environment::Environment;
 use crate::error::{Result, SqlError};
 use crate::run::{Flow, run_query};
 use chiliad_api::{Fault, Transaction};
+use core::ops::Deref;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -129,6 +130,35 @@ pub(crate) fn eval<'r>(
     }
 }
 
+/// The value of an expression, to be looked at: where it is one as it stands, without a copy.
+pub(crate) enum Seen<'r> {
+    There(&'r Datum<'r>),
+    Made(Datum<'r>),
+}
+
+impl<'r> Deref for Seen<'r> {
+    type Target = Datum<'r>;
+
+    fn deref(&self) -> &Datum<'r> {
+        match self {
+            Self::There(datum) => datum,
+            Self::Made(datum) => datum,
+        }
+    }
+}
+
+/// As [`eval`], to be looked at.
+pub(crate) fn look<'r>(
+    expr: &'r Expr,
+    row: &'r [Datum<'r>],
+    cx: &'r Context<'_>,
+) -> Result<Seen<'r>> {
+    match at_hand(expr, row, cx) {
+        Some(datum) => Ok(Seen::There(datum)),
+        None => eval_composed(expr, row, cx).map(Seen::Made),
+    }
+}
+
 /// The value of an expression that is one as it stands, without a copy.
 fn at_hand<'r>(expr: &'r Expr, row: &'r [Datum<'r>], cx: &'r Context<'_>) -> Option<&'r Datum<'r>> {
     match expr {
@@ -160,11 +190,10 @@ fn eval_composed<'r>(
             datum => datum.is_null(),
         }),
         Expr::Is(of, value) => Datum::Bool(eval(of, row, cx)? == Datum::Bool(*value)),
-        Expr::Compare(comparison, one, two) => match (at_hand(one, row, cx), at_hand(two, row, cx))
-        {
-            (Some(one), Some(two)) => compared(*comparison, one, two),
-            _ => compared(*comparison, &eval(one, row, cx)?, &eval(two, row, cx)?),
-        },
+        Expr::Compare(comparison, one, two) => {
+            let (one, two) = (look(one, row, cx)?, look(two, row, cx)?);
+            compared(*comparison, &one, &two)
+        }
         Expr::NotDistinct(one, two) => {
             Datum::Bool(equals(&eval(one, row, cx)?, &eval(two, row, cx)?))
         }

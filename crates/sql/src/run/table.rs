@@ -4,7 +4,7 @@ use super::{Flow, value_of};
 use crate::catalog::Table;
 use crate::datum::{Datum, OwnedDatum};
 use crate::error::{Result, SqlError};
-use crate::expr::{Context, Expr, eval};
+use crate::expr::{Context, Expr, Seen, look};
 use crate::faults::{BOUND_LEFT_OUT, ORDER_TURNED};
 use crate::plan::Access;
 use crate::storage::KEY_BYTES;
@@ -73,7 +73,7 @@ fn find_by(
     key: &mut Vec<u8>,
 ) -> Result<Option<Row>> {
     key.clear();
-    let values = exprs.iter().map(|it| eval(it, row, cx));
+    let values = exprs.iter().map(|it| look(it, row, cx));
     if !append_key_of(&access.table, access.path.index, values, key)? {
         return Ok(None);
     }
@@ -96,7 +96,7 @@ pub(super) fn transaction<'t, 'c>(
 pub(super) fn key_of<'v>(
     table: &Table,
     index: Option<usize>,
-    values: impl IntoIterator<Item = Result<Datum<'v>>>,
+    values: impl IntoIterator<Item = Result<Seen<'v>>>,
 ) -> Result<Option<Vec<u8>>> {
     let mut key = Vec::new();
     Ok(append_key_of(table, index, values, &mut key)?.then_some(key))
@@ -106,7 +106,7 @@ pub(super) fn key_of<'v>(
 fn append_key_of<'v>(
     table: &Table,
     index: Option<usize>,
-    values: impl IntoIterator<Item = Result<Datum<'v>>>,
+    values: impl IntoIterator<Item = Result<Seen<'v>>>,
     key: &mut Vec<u8>,
 ) -> Result<bool> {
     key.reserve(KEY_BYTES);
@@ -126,7 +126,7 @@ fn key(
     row: &[Datum<'_>],
     cx: &Context<'_>,
 ) -> Result<Option<Vec<u8>>> {
-    key_of(&access.table, access.path.index, exprs.iter().map(|it| eval(it, row, cx)))
+    key_of(&access.table, access.path.index, exprs.iter().map(|it| look(it, row, cx)))
 }
 
 /// The prefixes of a path as bytes, each once, in the order in which rows are asked for.
