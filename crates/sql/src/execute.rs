@@ -22,6 +22,9 @@ pub trait RowSink {
     ///
     /// # Errors
     /// As [`RowSink::row`].
+    ///
+    /// # Panics
+    /// When a place is beyond the values.
     fn picked(&mut self, values: &[Datum<'_>], places: &[usize]) -> Result<()> {
         let row: Vec<Datum<'_>> = places.iter().map(|at| values[*at].borrowed()).collect();
         self.row(&row)
