@@ -170,7 +170,7 @@ impl Numeric {
         if scale == self.scale {
             return Ok(self);
         }
-        if scale >= self.scale {
+        if scale > self.scale {
             let factor = power(scale.min(DIGITS_MAX) - self.scale);
             let mantissa = self.mantissa.checked_mul(factor).ok_or_else(overflow)?;
             return Self::new(mantissa, scale.min(DIGITS_MAX));
@@ -377,19 +377,16 @@ impl Numeric {
         i64::try_from(self.rounded(0).ok()?.mantissa).ok()
     }
 
-    /// The places of all numbers of a column of `numeric(precision, scale)`, where those are told.
-    pub(crate) fn scale_of(modifier: i32) -> Option<u8> {
-        let scale = (modifier >= 4).then(|| (modifier - 4) & 0x7ff)?;
-        Some(u8::try_from(scale).unwrap_or(DIGITS_MAX).min(DIGITS_MAX))
-    }
-
     /// This number as a column of `numeric(precision, scale)` holds it.
     ///
     /// # Errors
     /// 22003, where it has more digits before the point.
     pub fn fit(self, modifier: i32) -> Result<Self> {
-        let Some(scale) = Self::scale_of(modifier) else { return Ok(self) };
-        let precision = (modifier - 4) >> 16 & 0xffff;
+        if modifier < 4 {
+            return Ok(self);
+        }
+        let (precision, scale) = ((modifier - 4) >> 16 & 0xffff, (modifier - 4) & 0x7ff);
+        let scale = u8::try_from(scale).unwrap_or(DIGITS_MAX).min(DIGITS_MAX);
         let rounded = self.rounded(scale)?;
         let digits = u8::try_from(precision).unwrap_or(DIGITS_MAX).min(DIGITS_MAX);
         if digits < DIGITS_MAX && rounded.mantissa.abs() >= power(digits) {

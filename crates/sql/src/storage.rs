@@ -547,11 +547,7 @@ fn of_value(column: &Column, value: Value) -> Result<OwnedDatum> {
         Value::Signed(value) => int(value)?,
         Value::Float(value) => Datum::Float(value),
         Value::Decimal { mantissa, scale } => {
-            let number = Numeric { mantissa, scale };
-            Datum::Numeric(match Numeric::scale_of(column.modifier) {
-                Some(scale) => number.rounded(scale)?,
-                None => number,
-            })
+            Datum::Numeric(Numeric { mantissa, scale }.fit(column.modifier)?)
         }
         Value::Char(letter) => Datum::text(letter.to_string()),
         Value::Text(text) => Datum::Text(pad(column, text.into())),

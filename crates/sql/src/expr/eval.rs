@@ -7,7 +7,7 @@ use crate::environment::Environment;
 use crate::error::{Result, SqlError};
 use crate::run::{Flow, run_query};
 use chiliad_api::{Fault, Transaction};
-use core::ops::Deref;
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -123,50 +123,29 @@ pub(crate) fn eval<'r>(
     row: &'r [Datum<'r>],
     cx: &'r Context<'_>,
 ) -> Result<Datum<'r>> {
-    // Most expressions are such ones, and need little room on the stack.
-    match at_hand(expr, row, cx) {
-        Some(datum) => Ok(datum.borrowed()),
-        None => eval_composed(expr, row, cx),
-    }
+    Ok(match look(expr, row, cx)? {
+        Cow::Borrowed(datum) => datum.borrowed(),
+        Cow::Owned(datum) => datum,
+    })
 }
 
-/// The value of an expression, to be looked at: where it is one as it stands, without a copy.
-pub(crate) enum Seen<'r> {
-    There(&'r Datum<'r>),
-    Made(Datum<'r>),
-}
-
-impl<'r> Deref for Seen<'r> {
-    type Target = Datum<'r>;
-
-    fn deref(&self) -> &Datum<'r> {
-        match self {
-            Self::There(datum) => datum,
-            Self::Made(datum) => datum,
-        }
-    }
-}
-
-/// As [`eval`], to be looked at.
+/// As [`eval`], to be looked at: without a copy where it stands somewhere.
+#[inline]
 pub(crate) fn look<'r>(
     expr: &'r Expr,
     row: &'r [Datum<'r>],
     cx: &'r Context<'_>,
-) -> Result<Seen<'r>> {
-    match at_hand(expr, row, cx) {
-        Some(datum) => Ok(Seen::There(datum)),
-        None => eval_composed(expr, row, cx).map(Seen::Made),
-    }
-}
-
-/// The value of an expression that is one as it stands, without a copy.
-fn at_hand<'r>(expr: &'r Expr, row: &'r [Datum<'r>], cx: &'r Context<'_>) -> Option<&'r Datum<'r>> {
-    match expr {
-        Expr::Constant(datum) => Some(datum),
-        Expr::Parameter(number) => cx.parameters.get(*number),
-        Expr::Column(slot) => row.get(*slot),
-        _ => None,
-    }
+) -> Result<Cow<'r, Datum<'r>>> {
+    // Most expressions are one of these, and need little room on the stack.
+    let there = match expr {
+        Expr::Constant(datum) => datum,
+        Expr::Parameter(number) => {
+            cx.parameters.get(*number).ok_or_else(|| no_parameter(*number))?
+        }
+        Expr::Column(slot) => row.get(*slot).ok_or_else(no_slot)?,
+        composed => return eval_composed(composed, row, cx).map(Cow::Owned),
+    };
+    Ok(Cow::Borrowed(there))
 }
 
 fn eval_composed<'r>(
@@ -175,9 +154,7 @@ fn eval_composed<'r>(
     cx: &'r Context<'_>,
 ) -> Result<Datum<'r>> {
     Ok(match expr {
-        Expr::Constant(datum) => datum.borrowed(),
-        Expr::Parameter(number) => return Err(no_parameter(*number)),
-        Expr::Column(_) => return Err(no_slot()),
+        Expr::Constant(_) | Expr::Parameter(_) | Expr::Column(_) => eval(expr, row, cx)?,
         Expr::Aggregate(_) => return Err(SqlError::internal("an aggregate without a slot")),
         Expr::Not(of) => match eval(of, row, cx)? {
             Datum::Bool(value) => Datum::Bool(!value),

@@ -12,7 +12,7 @@ mod timing;
 pub(crate) use arithmetic::{Number, Operator};
 pub(crate) use cast::{Cast, assignable, cast, castable, common, padded, stored_as};
 pub(crate) use compare::{Comparison, compare, sort_order};
-pub(crate) use eval::{Context, Kept, Seen, eval, is_true, look};
+pub(crate) use eval::{Context, Kept, eval, is_true, look};
 pub(crate) use functions::{Function, resolve};
 
 use crate::datum::OwnedDatum;

@@ -7,10 +7,11 @@ use crate::catalog::Table;
 use crate::datum::{Datum, OwnedDatum, owned};
 use crate::error::{Result, SqlError};
 use crate::execute::RowSink;
-use crate::expr::{Context, Expr, Seen, eval, is_true};
+use crate::expr::{Context, Expr, eval, is_true};
 use crate::plan::{Conflict, Insert, Target};
 use chiliad_api::{Error, Range, Row};
 use core::ops::Bound;
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// The name of the sequence that numbers the rows of a table without a primary key.
@@ -125,7 +126,7 @@ impl Inserting<'_, '_> {
             if target.is_some() && target != Some(Target::Index(at)) {
                 continue;
             }
-            let values = index.parts.iter().map(|(column, _)| Ok(Seen::There(&row[*column])));
+            let values = index.parts.iter().map(|(column, _)| Ok(Cow::Borrowed(&row[*column])));
             let Some(prefix) = key_of(table, Some(at), values)? else { continue };
             let end = after(&prefix);
             let (low, high) = (Bound::Included(&*prefix), end.as_ref().map(Vec::as_slice));

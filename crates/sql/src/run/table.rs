@@ -4,13 +4,14 @@ use super::{Flow, value_of};
 use crate::catalog::Table;
 use crate::datum::{Datum, OwnedDatum};
 use crate::error::{Result, SqlError};
-use crate::expr::{Context, Expr, Seen, look};
+use crate::expr::{Context, Expr, look};
 use crate::faults::{BOUND_LEFT_OUT, ORDER_TURNED};
 use crate::plan::Access;
 use crate::storage::KEY_BYTES;
 use chiliad_api::{Get, Range, Row};
 use chiliad_row::key::prefix_end;
 use core::ops::{Bound, ControlFlow};
+use std::borrow::Cow;
 
 /// Rows of the first piece of a range whose end may not be reached, and of the largest.
 const PIECE_MIN: usize = 64;
@@ -59,24 +60,17 @@ pub(super) fn find(
     cx: &Context<'_>,
 ) -> Result<Option<Row>> {
     let mut key = cx.spare_key.take();
-    let found = find_by(access, exprs, row, cx, &mut key);
+    key.clear();
+    let found = match append_key(access, exprs, row, cx, &mut key)? {
+        true => get(access, &key, cx)?,
+        false => None,
+    };
     cx.spare_key.set(key);
-    found
+    Ok(found)
 }
 
-/// As [`find`]; the key takes the place of what `key` holds.
-fn find_by(
-    access: &Access,
-    exprs: &[Expr],
-    row: &[Datum<'_>],
-    cx: &Context<'_>,
-    key: &mut Vec<u8>,
-) -> Result<Option<Row>> {
-    key.clear();
-    let values = exprs.iter().map(|it| look(it, row, cx));
-    if !append_key_of(&access.table, access.path.index, values, key)? {
-        return Ok(None);
-    }
+/// The row of a key, to be changed if that is meant.
+fn get(access: &Access, key: &[u8], cx: &Context<'_>) -> Result<Option<Row>> {
     claim(access, key, cx);
     let mut tx = transaction(cx)?;
     Ok(match access.for_update {
@@ -96,7 +90,7 @@ pub(super) fn transaction<'t, 'c>(
 pub(super) fn key_of<'v>(
     table: &Table,
     index: Option<usize>,
-    values: impl IntoIterator<Item = Result<Seen<'v>>>,
+    values: impl IntoIterator<Item = Result<Cow<'v, Datum<'v>>>>,
 ) -> Result<Option<Vec<u8>>> {
     let mut key = Vec::new();
     Ok(append_key_of(table, index, values, &mut key)?.then_some(key))
@@ -106,7 +100,7 @@ pub(super) fn key_of<'v>(
 fn append_key_of<'v>(
     table: &Table,
     index: Option<usize>,
-    values: impl IntoIterator<Item = Result<Seen<'v>>>,
+    values: impl IntoIterator<Item = Result<Cow<'v, Datum<'v>>>>,
     key: &mut Vec<u8>,
 ) -> Result<bool> {
     key.reserve(KEY_BYTES);
@@ -119,21 +113,26 @@ fn append_key_of<'v>(
     Ok(true)
 }
 
-/// As [`key_of`], of the values of expressions, for the index of the path.
-fn key(
+/// As [`append_key_of`], of the values of expressions, for the index of the path.
+fn append_key(
     access: &Access,
     exprs: &[Expr],
     row: &[Datum<'_>],
     cx: &Context<'_>,
-) -> Result<Option<Vec<u8>>> {
-    key_of(&access.table, access.path.index, exprs.iter().map(|it| look(it, row, cx)))
+    key: &mut Vec<u8>,
+) -> Result<bool> {
+    let values = exprs.iter().map(|it| look(it, row, cx));
+    append_key_of(&access.table, access.path.index, values, key)
 }
 
 /// The prefixes of a path as bytes, each once, in the order in which rows are asked for.
 fn prefixes(access: &Access, row: &[Datum<'_>], cx: &Context<'_>) -> Result<Vec<Vec<u8>>> {
     let mut keys = Vec::with_capacity(access.path.prefixes.len());
     for exprs in &access.path.prefixes {
-        keys.extend(key(access, exprs, row, cx)?);
+        let mut key = Vec::new();
+        if append_key(access, exprs, row, cx, &mut key)? {
+            keys.push(key);
+        }
     }
     keys.sort_unstable();
     keys.dedup();
