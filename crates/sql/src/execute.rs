@@ -6,6 +6,7 @@ use crate::error::{Result, SqlError};
 use crate::expr::Context;
 use crate::plan::Plan;
 use crate::prepared::Prepared;
+use crate::result_row::ResultRow;
 use crate::run::{Flow, change, insert, run_query};
 use crate::stack::with_room;
 use chiliad_api::Transaction;
@@ -16,24 +17,16 @@ pub trait RowSink {
     ///
     /// # Errors
     /// Whatever is to end the statement.
-    fn row(&mut self, row: &[Datum<'_>]) -> Result<()>;
-
-    /// Takes the row of the values at these places, in this order. A sink that needs no slice of them spares the copy.
-    ///
-    /// # Errors
-    /// As [`RowSink::row`].
-    ///
-    /// # Panics
-    /// When a place is beyond the values.
-    fn picked(&mut self, values: &[Datum<'_>], places: &[usize]) -> Result<()> {
-        let row: Vec<Datum<'_>> = places.iter().map(|at| values[*at].borrowed()).collect();
-        self.row(&row)
-    }
+    fn row(&mut self, row: ResultRow<'_>) -> Result<()>;
 }
 
+/// Takes rows whose values lie in one slice: of others they are brought there.
 impl<F: FnMut(&[Datum<'_>]) -> Result<()>> RowSink for F {
-    fn row(&mut self, row: &[Datum<'_>]) -> Result<()> {
-        self(row)
+    fn row(&mut self, row: ResultRow<'_>) -> Result<()> {
+        match row.as_slice() {
+            Some(values) => self(values),
+            None => self(&row.iter().map(Datum::borrowed).collect::<Vec<_>>()),
+        }
     }
 }
 
@@ -76,18 +69,16 @@ fn execute_here(
             let mut rows = 0;
             run_query(query, &[], &cx, &mut |row| {
                 rows += 1;
-                match row.places {
-                    None => sink.row(row.slots)?,
-                    Some(places) => sink.picked(row.slots, places)?,
-                }
-                Ok(Flow::More)
+                sink.row(row).map(|()| Flow::More)
             })?;
             rows
         }
         Plan::Insert(plan) => insert(plan, &cx, sink)?,
         Plan::Change(plan) => change(plan, &cx, sink)?,
         Plan::Explain(lines) => {
-            lines.iter().try_for_each(|line| sink.row(&[Datum::text(line.as_str())]))?;
+            lines
+                .iter()
+                .try_for_each(|line| sink.row(ResultRow::all(&[Datum::text(line.as_str())])))?;
             lines.len() as u64
         }
         Plan::None | Plan::Call(_) | Plan::Schema(_) => {

@@ -39,6 +39,7 @@ mod plan;
 mod prepare;
 mod prepared;
 mod procedure;
+mod result_row;
 mod rewrite;
 mod routine;
 mod run;
@@ -64,6 +65,7 @@ pub use prepared::{
     Copy, CopyFormat, Cursor, Fetch, Kind, Modes, OutputColumn, Prepared, Set, TransactionControl,
 };
 pub use procedure::{Argument, ProcedureBody, call_arguments, converted};
+pub use result_row::ResultRow;
 pub use rewrite::Rewrite;
 pub use routine::{Procedure, ProcedureParameter};
 pub use schema_change::SchemaChange;

@@ -7,7 +7,7 @@ use super::run::Ran;
 use crate::copy::Encoder;
 use crate::plans::Plan;
 use crate::wire::Writer;
-use chiliad_sql::{Copy, Datum, OutputColumn, RowSink, SqlError, codec, execute};
+use chiliad_sql::{Copy, OutputColumn, ResultRow, RowSink, SqlError, codec, execute};
 use std::sync::Arc;
 
 /// Writes rows as messages of COPY.
@@ -21,10 +21,10 @@ struct Lines<'a> {
 }
 
 impl RowSink for Lines<'_> {
-    fn row(&mut self, row: &[Datum<'_>]) -> Result<(), SqlError> {
+    fn row(&mut self, row: ResultRow<'_>) -> Result<(), SqlError> {
         let Self { output, columns, encoder, value, .. } = self;
         output.message(b'd', |out| {
-            let mut line = encoder.begin_row(row.len(), out);
+            let mut line = encoder.begin_row(row.iter().len(), out);
             for (datum, column) in row.iter().zip(*columns) {
                 value.clear();
                 match encoder.is_binary() {

@@ -8,7 +8,9 @@ use super::run::{Formats, Ran};
 use super::transaction::State;
 use crate::plans::Plan;
 use crate::wire::Writer;
-use chiliad_sql::{Cursor, Datum, Fetch, Kind, OutputColumn, RowSink, SqlError, execute};
+use chiliad_sql::{
+    Cursor, Datum, Fetch, Kind, OutputColumn, ResultRow, RowSink, SqlError, execute,
+};
 use std::sync::Arc;
 
 impl Dialog {
@@ -122,7 +124,7 @@ impl Dialog {
         let mut keep = Keep { rows: Rows::default(), bytes_max };
         if let Kind::Show(name) = plan.prepared.kind() {
             for row in self.shown(name)? {
-                keep.row(&row)?;
+                keep.row(ResultRow::all(&row))?;
             }
             return Ok(keep.rows);
         }

@@ -4,7 +4,7 @@
 use super::formats::{Formats, check_result};
 use super::names::Names;
 use crate::plans::Plan;
-use chiliad_sql::{Datum, Kind, OwnedDatum, RowSink, SqlError};
+use chiliad_sql::{Datum, Kind, OwnedDatum, ResultRow, RowSink, SqlError};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -157,8 +157,8 @@ pub(super) struct Keep {
 }
 
 impl RowSink for Keep {
-    fn row(&mut self, row: &[Datum<'_>]) -> Result<(), SqlError> {
-        let row: Vec<OwnedDatum> = row.iter().map(|it| it.borrowed().into_owned()).collect();
+    fn row(&mut self, row: ResultRow<'_>) -> Result<(), SqlError> {
+        let row = row.into_owned();
         self.rows.bytes += bytes_of(&row);
         self.rows.rows.push_back(row);
         check_result(self.rows.bytes, self.bytes_max)

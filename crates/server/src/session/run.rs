@@ -15,7 +15,8 @@ use crate::wire::Writer;
 use chiliad::Transaction;
 use chiliad::raw::TableId;
 use chiliad_sql::{
-    Datum, Kind, OutputColumn, OwnedDatum, RowSink, SqlError, TransactionControl, execute,
+    Datum, Kind, OutputColumn, OwnedDatum, ResultRow, RowSink, SqlError, TransactionControl,
+    execute,
 };
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -39,21 +40,8 @@ pub(super) struct Rows<'a> {
 }
 
 impl RowSink for Rows<'_> {
-    fn row(&mut self, row: &[Datum<'_>]) -> Result<(), SqlError> {
-        self.write(row.iter())
-    }
-
-    fn picked(&mut self, values: &[Datum<'_>], places: &[usize]) -> Result<(), SqlError> {
-        self.write(places.iter().map(|at| &values[*at]))
-    }
-}
-
-impl Rows<'_> {
-    fn write<'v>(
-        &mut self,
-        row: impl ExactSizeIterator<Item = &'v Datum<'v>>,
-    ) -> Result<(), SqlError> {
-        let values = row.zip(self.columns).enumerate();
+    fn row(&mut self, row: ResultRow<'_>) -> Result<(), SqlError> {
+        let values = row.iter().zip(self.columns).enumerate();
         self.output.data_row(
             values
                 .map(|(at, (datum, column))| (datum, column.sql_type, self.formats.is_binary(at))),

@@ -9,6 +9,7 @@ use crate::execute::RowSink;
 use crate::expr::{Context, Expr, eval};
 use crate::faults::MOVED_ROW_STAYS;
 use crate::plan::{Access, Change, Checks, Source};
+use crate::result_row::ResultRow;
 use crate::storage::same;
 use chiliad_api::Row;
 use std::collections::HashSet;
@@ -100,7 +101,7 @@ pub(super) fn returned(
     cx: &Context<'_>,
     sink: &mut dyn RowSink,
 ) -> Result<()> {
-    sink.row(&values(returning, row, cx)?)
+    sink.row(ResultRow::all(&values(returning, row, cx)?))
 }
 
 /// What an update does with a row.

@@ -15,6 +15,7 @@ use crate::datum::{Datum, OwnedDatum};
 use crate::error::{Result, SqlError};
 use crate::expr::{Context, Expr, eval, is_true, sort_order};
 use crate::plan::{Body, Distinct, Order, Query, Select, SetKind, SetOperation};
+use crate::result_row::ResultRow;
 use core::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
@@ -26,31 +27,7 @@ pub(crate) enum Flow {
 }
 
 /// Takes rows.
-pub(crate) type Emit<'e> = dyn FnMut(Given<'_>) -> Result<Flow> + 'e;
-
-/// A row of a query: all of these values, or those at some of their places, without a copy of them.
-#[derive(Clone, Copy)]
-pub(crate) struct Given<'r> {
-    pub slots: &'r [Datum<'r>],
-    pub places: Option<&'r [usize]>,
-}
-
-impl<'r> Given<'r> {
-    fn all(slots: &'r [Datum<'r>]) -> Self {
-        Self { slots, places: None }
-    }
-
-    /// Its values.
-    pub fn iter(self) -> impl Iterator<Item = &'r Datum<'r>> {
-        let count = self.places.map_or(self.slots.len(), <[usize]>::len);
-        (0..count).map(move |at| &self.slots[self.places.map_or(at, |places| places[at])])
-    }
-
-    /// Its values, borrowing nothing.
-    pub fn into_owned(self) -> Vec<OwnedDatum> {
-        self.iter().map(|datum| datum.borrowed().into_owned()).collect()
-    }
-}
+pub(crate) type Emit<'e> = dyn FnMut(ResultRow<'_>) -> Result<Flow> + 'e;
 
 /// The value of an expression over no row, or over the row around.
 fn value_of(expr: &Expr, outer: &[Datum<'_>], cx: &Context<'_>) -> Result<OwnedDatum> {
@@ -103,7 +80,7 @@ pub(crate) fn run_query(
     }
     let wanted = limit.map(|it| usize::try_from(it.saturating_add(offset)).unwrap_or(usize::MAX));
     let (mut passed, mut given, mut over) = (0, 0, false);
-    let mut limited = |row: Given<'_>| {
+    let mut limited = |row: ResultRow<'_>| {
         if passed < offset {
             passed += 1;
             return Ok(Flow::More);
@@ -117,7 +94,7 @@ pub(crate) fn run_query(
         Body::Select(select) => run_select(select, outer, wanted, cx, &mut limited)?,
         Body::Values(rows) => {
             for row in rows {
-                if limited(Given::all(&values(row, outer, cx)?))? == Flow::Enough {
+                if limited(ResultRow::all(&values(row, outer, cx)?))? == Flow::Enough {
                     break;
                 }
             }
@@ -180,7 +157,7 @@ impl<'l, 'c, 'e, 'f> Last<'l, 'c, 'e, 'f> {
 
     fn row(&mut self, row: &[Datum<'_>]) -> Result<Flow> {
         if let Some(places) = &self.places {
-            return (self.emit)(Given { slots: row, places: Some(places) });
+            return (self.emit)(ResultRow::picked(row, places));
         }
         let (select, cx) = (self.select, self.cx);
         let all = |exprs: &'l [Expr]| -> Result<Vec<OwnedDatum>> {
@@ -219,7 +196,7 @@ impl<'l, 'c, 'e, 'f> Last<'l, 'c, 'e, 'f> {
             cx.keep(&[Datum::bytes(key.clone())])?;
             self.seen.insert(key);
         }
-        (self.emit)(Given::all(&out))
+        (self.emit)(ResultRow::all(&out))
     }
 
     fn finish(mut self) -> Result<Flow> {
@@ -232,7 +209,7 @@ impl<'l, 'c, 'e, 'f> Last<'l, 'c, 'e, 'f> {
                     continue;
                 }
             }
-            if (self.emit)(Given::all(&row))? == Flow::Enough {
+            if (self.emit)(ResultRow::all(&row))? == Flow::Enough {
                 return Ok(Flow::Enough);
             }
         }
@@ -308,7 +285,7 @@ fn run_set(
         rows = keyed.into_iter().map(|(_, row)| row).collect();
     }
     for row in rows {
-        if emit(Given::all(&row))? == Flow::Enough {
+        if emit(ResultRow::all(&row))? == Flow::Enough {
             return Ok(Flow::Enough);
         }
     }

@@ -2,12 +2,13 @@
 
 use super::join::{borrowed, is_wanted, one_row};
 use super::table::find;
-use super::{Emit, Flow, Given};
+use super::{Emit, Flow};
 use crate::catalog::{Place, Table};
 use crate::datum::Datum;
 use crate::error::Result;
 use crate::expr::{Context, Expr, eval};
 use crate::plan::{Access, Body, Distinct, Query, Select, Source};
+use crate::result_row::ResultRow;
 use core::slice;
 
 /// A query of the row of one key.
@@ -74,13 +75,13 @@ fn give<'v>(
     mut value: impl FnMut(&'v Expr) -> Result<Datum<'v>>,
 ) -> Result<Flow> {
     match output {
-        [one] => emit(Given::all(slice::from_ref(&value(one)?))),
+        [one] => emit(ResultRow::all(slice::from_ref(&value(one)?))),
         all => {
             let mut row = Vec::with_capacity(all.len());
             for expr in all {
                 row.push(value(expr)?);
             }
-            emit(Given::all(&row))
+            emit(ResultRow::all(&row))
         }
     }
 }
