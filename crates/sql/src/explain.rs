@@ -1,7 +1,8 @@
 //! EXPLAIN: how the rows of a statement are found.
 
 use crate::error::{Result, SqlError};
-use crate::plan::{Access, Body, Plan, Query, Select, SourceKind};
+use crate::expr::Expr;
+use crate::plan::{Access, Body, InsertSource, Plan, Query, Select, SourceKind};
 
 /// A line for each step of a plan.
 pub(crate) fn explain(plan: &Plan) -> Result<Vec<String>> {
@@ -10,7 +11,10 @@ pub(crate) fn explain(plan: &Plan) -> Result<Vec<String>> {
         Plan::Query(query) => of_query(query, 0, &mut lines),
         Plan::Insert(insert) => {
             lines.push(format!("Insert on {}", insert.table.name));
-            of_query(&insert.source, 1, &mut lines);
+            match &insert.source {
+                InsertSource::Values(rows) => of_values(rows, 1, &mut lines),
+                InsertSource::Query(query, _) => of_query(query, 1, &mut lines),
+            }
         }
         Plan::Change(change) => {
             let what = if change.assignments.is_some() { "Update" } else { "Delete" };
@@ -30,6 +34,10 @@ fn push(lines: &mut Vec<String>, depth: usize, line: &str) {
     lines.push(format!("{indent}{line}"));
 }
 
+fn of_values(rows: &[Vec<Expr>], depth: usize, lines: &mut Vec<String>) {
+    push(lines, depth, &format!("Values: {} rows", rows.len()));
+}
+
 fn of_query(query: &Query, depth: usize, lines: &mut Vec<String>) {
     let depth = match query.limit.is_some() || query.offset.is_some() {
         true => {
@@ -39,7 +47,7 @@ fn of_query(query: &Query, depth: usize, lines: &mut Vec<String>) {
         false => depth,
     };
     match &query.body {
-        Body::Values(rows) => push(lines, depth, &format!("Values: {} rows", rows.len())),
+        Body::Values(rows) => of_values(rows, depth, lines),
         Body::Set(set) => {
             push(lines, depth, &format!("{:?}", set.kind));
             of_query(&set.one, depth + 1, lines);

@@ -6,7 +6,7 @@ use crate::datum::Datum;
 use crate::environment::Environment;
 use crate::error::Result;
 use crate::expr::{Cast, Expr, cast, stored_as};
-use crate::plan::{Body, Conflict, Insert, Plan};
+use crate::plan::{Conflict, Insert, InsertSource, Plan};
 use crate::prepared::Prepared;
 use crate::run::duplicate;
 use crate::storage::{append_row_number, encode_cell};
@@ -61,24 +61,20 @@ impl Prepared {
         let is_plain = insert.checks.is_empty()
             && insert.returning.is_none()
             && matches!(insert.conflict, Conflict::Error);
-        let Body::Values(rows) = &insert.source.body else { return None };
+        let InsertSource::Values(rows) = &insert.source else { return None };
         let ([row], true) = (rows.as_slice(), is_plain) else { return None };
-        let columns = insert.values.iter().zip(&insert.table.columns);
-        let sources = columns.map(|(value, column)| source(value, row, column));
+        let columns = row.iter().zip(&insert.table.columns);
+        let sources = columns.map(|(value, column)| source(value, column));
         let sources = sources.collect::<Option<Vec<_>>>()?;
         Some(RowLoader { insert, sources, key: Vec::new(), row: Vec::new() })
     }
 }
 
-/// The source of a column whose value is `value` over the `row` of fields.
-fn source<'p>(value: &'p Expr, row: &'p [Expr], column: &Column) -> Option<Source<'p>> {
-    let field = match value {
-        Expr::Constant(datum) => return Some(Source::Constant(datum)),
-        Expr::Column(at) => row.get(*at)?,
-        _ => return None,
-    };
+/// The source of a column of this value.
+fn source<'p>(value: &'p Expr, column: &Column) -> Option<Source<'p>> {
     let of = column.sql_type;
-    let (at, how) = match field {
+    let (at, how) = match value {
+        Expr::Constant(datum) => return Some(Source::Constant(datum)),
         Expr::Parameter(at) => (*at, Cast { from: of, to: of, modifier: -1, explicit: false }),
         Expr::Cast(inner, cast) if cast.from == of && cast.to == of => match **inner {
             Expr::Parameter(at) => (at, *cast),

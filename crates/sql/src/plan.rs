@@ -210,15 +210,22 @@ pub(crate) type Checks = Vec<(String, Expr)>;
 #[derive(Debug)]
 pub(crate) struct Insert {
     pub table: Arc<Table>,
-    pub source: Query,
-    /// For each column of the table, in its order, its value over a row of `source`.
-    pub values: Vec<Expr>,
+    pub source: InsertSource,
     /// The sequence that numbers the rows of a table without a primary key.
     pub numbers: Option<String>,
     pub conflict: Conflict,
     pub checks: Checks,
     /// Over the row's columns.
     pub returning: Option<Vec<Expr>>,
+}
+
+/// Where the rows of an INSERT come from.
+#[derive(Debug)]
+pub(crate) enum InsertSource {
+    /// For each row the value of each column of the table, in its order.
+    Values(Vec<Vec<Expr>>),
+    /// A query, and for each column of the table, in its order, its value over a row of that.
+    Query(Query, Vec<Expr>),
 }
 
 /// What becomes of a row whose key is taken.

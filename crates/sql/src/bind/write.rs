@@ -9,7 +9,7 @@ use crate::details::Check;
 use crate::error::{Result, SqlError};
 use crate::expr::{Expr, Function};
 use crate::plan::{
-    Body, Change, Checks, Conflict, Distinct, Insert, Path, Query, Select, Source, SourceKind,
+    Change, Checks, Conflict, Distinct, Insert, InsertSource, Path, Select, Source, SourceKind,
     Target,
 };
 use crate::prepared::OutputColumn;
@@ -40,12 +40,8 @@ impl Binder<'_> {
             places = (0..table.columns.len()).collect();
         }
         let overriding = matches!(insert.overriding, Some(ast::InsertOverriding::System));
-        let (source, values) = match &insert.source {
-            None => {
-                let body = Body::Values(vec![Vec::new()]);
-                let query = Query { body, limit: None, offset: None };
-                (query, self.with_defaults(&table, Vec::new())?)
-            }
+        let source = match &insert.source {
+            None => InsertSource::Values(vec![self.with_defaults(&table, Vec::new())?]),
             Some(query) => self.inserted(&table, &places, query, overriding)?,
         };
         let alias = insert.table_alias.as_ref();
@@ -58,7 +54,7 @@ impl Binder<'_> {
         let (returning, columns) = parts(returning);
         let numbers = table.hidden_key.then(|| row_sequence(&table.name));
         let checks = self.checks(&table)?;
-        Ok((Insert { table, source, values, numbers, conflict, checks, returning }, columns))
+        Ok((Insert { table, source, numbers, conflict, checks, returning }, columns))
     }
 
     /// The conditions that a table's rows meet.
@@ -82,7 +78,7 @@ impl Binder<'_> {
         places: &[usize],
         query: &ast::Query,
         overriding: bool,
-    ) -> Result<(Query, Vec<Expr>)> {
+    ) -> Result<InsertSource> {
         let values = match &*query.body {
             ast::SetExpr::Values(values) if query.order_by.is_none() && query.with.is_none() => {
                 values
@@ -98,7 +94,8 @@ impl Binder<'_> {
                     })
                     .collect();
                 let given = self.given(table, places, found, overriding)?;
-                return Ok((bound.query, self.with_defaults(table, given)?));
+                let values = self.with_defaults(table, given)?;
+                return Ok(InsertSource::Query(bound.query, values));
             }
         };
         let scope = Scope::default();
@@ -138,9 +135,16 @@ impl Binder<'_> {
         }
         let given = places.iter().take(width).enumerate();
         let given = given.map(|(at, place)| (*place, Expr::Column(at))).collect();
-        let body = Body::Values(rows);
-        let query = Query { body, limit: None, offset: None };
-        Ok((query, self.with_defaults(table, given)?))
+        // Each slot is that of one column; the other values are over no row.
+        let values = self.with_defaults(table, given)?;
+        let whole = |mut row: Vec<Expr>| {
+            let value = |value: &Expr| match value {
+                Expr::Column(at) => core::mem::replace(&mut row[*at], Expr::Constant(Datum::Null)),
+                over_no_row => over_no_row.clone(),
+            };
+            values.iter().map(value).collect()
+        };
+        Ok(InsertSource::Values(rows.into_iter().map(whole).collect()))
     }
 
     /// The columns of a query as values of the table's columns.

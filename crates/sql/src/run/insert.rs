@@ -7,8 +7,8 @@ use crate::catalog::Table;
 use crate::datum::{Datum, OwnedDatum, owned};
 use crate::error::{Result, SqlError};
 use crate::execute::RowSink;
-use crate::expr::{Context, Expr, eval, is_true};
-use crate::plan::{Conflict, Insert, Target};
+use crate::expr::{Context, Expr, is_true};
+use crate::plan::{Conflict, Insert, InsertSource, Target};
 use chiliad_api::{Error, Range, Row};
 use core::ops::Bound;
 use std::borrow::Cow;
@@ -22,51 +22,27 @@ pub(crate) fn row_sequence(table: &str) -> String {
 /// Inserts the rows that the statement says, and returns how many.
 pub(crate) fn insert(insert: &Insert, cx: &Context<'_>, sink: &mut dyn RowSink) -> Result<u64> {
     let mut state = Inserting { insert, cx, count: 0, written: HashSet::new() };
-    if let crate::plan::Body::Values(rows) = &insert.source.body
-        && insert.source.limit.is_none()
-    {
-        let is_direct = insert.values.iter().all(|it| is_slot(it) || !reads_slots(it));
-        for exprs in rows {
-            if is_direct {
-                state.row(&direct(&insert.values, exprs, cx)?, sink)?;
-            } else {
-                let source = values(exprs, &[], cx)?;
-                state.row(&values(&insert.values, &source, cx)?, sink)?;
+    match &insert.source {
+        InsertSource::Values(rows) => {
+            for row in rows {
+                state.row(&values(row, &[], cx)?, sink)?;
             }
         }
-        return Ok(state.count);
-    }
-    // All are found before the first one is inserted: it may be one that the query would find.
-    let mut rows: Vec<Vec<OwnedDatum>> = Vec::new();
-    run_query(&insert.source, &[], cx, &mut |row| {
-        let row = row.into_owned();
-        cx.keep(&row)?;
-        rows.push(row);
-        Ok(Flow::More)
-    })?;
-    for row in rows {
-        state.row(&values(&insert.values, &row, cx)?, sink)?;
+        InsertSource::Query(query, exprs) => {
+            // All are found before the first one is inserted: it may be one that the query would find.
+            let mut rows: Vec<Vec<OwnedDatum>> = Vec::new();
+            run_query(query, &[], cx, &mut |row| {
+                let row = row.into_owned();
+                cx.keep(&row)?;
+                rows.push(row);
+                Ok(Flow::More)
+            })?;
+            for row in rows {
+                state.row(&values(exprs, &row, cx)?, sink)?;
+            }
+        }
     }
     Ok(state.count)
-}
-
-fn is_slot(expr: &Expr) -> bool {
-    matches!(expr, Expr::Column(_))
-}
-
-fn reads_slots(expr: &Expr) -> bool {
-    let mut reads = false;
-    expr.slots(&mut |_| reads = true);
-    reads
-}
-
-/// The values of a row of which each is one of `source` as it is, or needs none of them.
-fn direct<'r>(row: &'r [Expr], source: &'r [Expr], cx: &'r Context<'_>) -> Result<Vec<Datum<'r>>> {
-    let value = |expr: &'r Expr| match expr {
-        Expr::Column(slot) => eval(&source[*slot], &[], cx),
-        other => eval(other, &[], cx),
-    };
-    row.iter().map(value).collect()
 }
 
 struct Inserting<'i, 'c> {
