@@ -254,7 +254,7 @@ impl Place {
     }
 
     /// Its place in the row, if it lies there.
-    fn in_row(self) -> Option<usize> {
+    pub(crate) fn in_row(self) -> Option<usize> {
         match self {
             Self::Key(_) => None,
             Self::Row(at) => Some(at),

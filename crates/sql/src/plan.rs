@@ -175,6 +175,14 @@ pub(crate) struct Access {
     pub for_update: bool,
 }
 
+impl Access {
+    /// All rows of a table, with all columns.
+    pub fn all(table: Arc<Table>, for_update: bool) -> Self {
+        let needed = (0..table.columns.len()).collect();
+        Self { table, needed, path: Path::all(None), reverse: false, for_update }
+    }
+}
+
 /// Tables are equal that have one number.
 impl PartialEq for Access {
     fn eq(&self, other: &Self) -> bool {
@@ -317,6 +325,14 @@ impl Path {
     /// All rows, in the order of an index.
     pub fn all(index: Option<usize>) -> Self {
         Self { index, prefixes: vec![Vec::new()], is_whole: false, low: None, high: None }
+    }
+
+    /// The values of the one whole key that it leads to, if it does.
+    pub fn one_key(&self) -> Option<&[Expr]> {
+        match (self.prefixes.as_slice(), self.is_whole) {
+            ([key], true) => Some(key),
+            _ => None,
+        }
     }
 
     /// Whether it leads to all rows, by the primary key.

@@ -3,7 +3,7 @@
 use super::{Binder, Relation, RelationColumn, Scope, folded, folded_names, table_name};
 use crate::error::{Result, SqlError};
 use crate::expr::{Comparison, Expr};
-use crate::plan::{Access, Path, Query, Source, SourceKind};
+use crate::plan::{Access, Query, Source, SourceKind};
 use crate::prepared::OutputColumn;
 use crate::types::Type;
 use sqlparser::ast;
@@ -29,7 +29,7 @@ pub(super) fn source_of_query(query: Query, start: usize, width: usize) -> Sourc
     source(SourceKind::Query(Box::new(query)), start, width)
 }
 
-fn source(kind: SourceKind, start: usize, width: usize) -> Source {
+pub(super) fn source(kind: SourceKind, start: usize, width: usize) -> Source {
     let (on, filter) = (Vec::new(), Vec::new());
     Source { kind, start, width, is_left: false, on, filter, kept: None }
 }
@@ -213,9 +213,7 @@ impl Binder<'_> {
         rename(&mut relation, alias)?;
         scope.push(relation).map_err(|it| it.at(self.position(ident.span)))?;
         let width = table.columns.len();
-        let needed = (0..width).collect();
-        let access =
-            Access { table, needed, path: Path::all(None), reverse: false, for_update: false };
+        let access = Access::all(table, false);
         from.sources.push(source(SourceKind::Table(access), start, width));
         Ok(())
     }

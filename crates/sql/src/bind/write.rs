@@ -1,6 +1,6 @@
 //! `INSERT`, `UPDATE` and `DELETE`.
 
-use super::from::conjuncts;
+use super::from::{conjuncts, source};
 use super::select::Output;
 use super::{Binder, Bound, Relation, Scope, folded, folded_names};
 use crate::catalog::{Column, Table};
@@ -9,8 +9,7 @@ use crate::details::Check;
 use crate::error::{Result, SqlError};
 use crate::expr::{Expr, Function};
 use crate::plan::{
-    Change, Checks, Conflict, Distinct, Insert, InsertSource, Path, Select, Source, SourceKind,
-    Target,
+    Access, Change, Checks, Conflict, Distinct, Insert, InsertSource, Select, SourceKind, Target,
 };
 use crate::prepared::OutputColumn;
 use crate::run::row_sequence;
@@ -398,22 +397,8 @@ impl Binder<'_> {
         scope.push(Relation::of_table(&shown, &table, 0))?;
         let columns = table.columns.len();
         scope.width = columns + 1;
-        let access = crate::plan::Access {
-            table: Arc::clone(&table),
-            needed: (0..columns).collect(),
-            path: Path::all(None),
-            reverse: false,
-            for_update: true,
-        };
-        let source = Source {
-            kind: SourceKind::Table(access),
-            start: 0,
-            width: columns + 1,
-            is_left: false,
-            on: Vec::new(),
-            filter: Vec::new(),
-            kept: None,
-        };
+        let access = Access::all(Arc::clone(&table), true);
+        let source = source(SourceKind::Table(access), 0, columns + 1);
         let mut from = self.from(others, &mut scope)?;
         from.sources.insert(0, source);
         let select = Select {

@@ -89,8 +89,8 @@ impl<'c> Context<'c> {
     }
 
     /// Counts memory that a row takes until the statement ends.
-    pub fn keep(&self, row: &[OwnedDatum]) -> Result<()> {
-        let bytes = |datum: &OwnedDatum| match datum {
+    pub fn keep(&self, row: &[Datum<'_>]) -> Result<()> {
+        let bytes = |datum: &Datum<'_>| match datum {
             Datum::Text(text) => text.len(),
             Datum::Bytes(bytes) => bytes.len(),
             _ => 0,

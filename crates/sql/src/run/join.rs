@@ -57,10 +57,7 @@ pub(super) fn one_row(select: &Select) -> Option<(&Source, &Access, &[Expr])> {
     else {
         return None;
     };
-    let ([key], true) = (access.path.prefixes.as_slice(), access.path.is_whole) else {
-        return None;
-    };
-    Some((source, access, key))
+    Some((source, access, access.path.one_key()?))
 }
 
 /// Whether a row of a source alone meets the conditions of the source.

@@ -193,7 +193,7 @@ impl<'l, 'c, 'e, 'f> Last<'l, 'c, 'e, 'f> {
             if self.seen.contains(&key) {
                 return Ok(Flow::More);
             }
-            cx.keep(&[Datum::bytes(key.clone())])?;
+            cx.keep(&[Datum::bytes(key.as_slice())])?;
             self.seen.insert(key);
         }
         (self.emit)(ResultRow::all(&out))

@@ -3,7 +3,7 @@
 use super::join::{borrowed, is_wanted, one_row};
 use super::table::find;
 use super::{Emit, Flow};
-use crate::catalog::{Place, Table};
+use crate::catalog::Table;
 use crate::datum::Datum;
 use crate::error::Result;
 use crate::expr::{Context, Expr, eval};
@@ -65,7 +65,7 @@ impl<'q> Point<'q> {
 /// Whether an expression is a column that does not lie in the key.
 fn lies_in_row(table: &Table, expr: &Expr) -> bool {
     let Expr::Column(at) = expr else { return false };
-    table.columns.get(*at).is_some_and(|it| matches!(it.place, Place::Row(_)))
+    table.columns.get(*at).is_some_and(|it| it.place.in_row().is_some())
 }
 
 /// Gives the values of expressions to `emit`.

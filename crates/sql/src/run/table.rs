@@ -31,8 +31,8 @@ pub(super) fn handles(
     cx: &Context<'_>,
     each: &mut Found<'_>,
 ) -> Result<Flow> {
-    if let ([exprs], true) = (access.path.prefixes.as_slice(), access.path.is_whole) {
-        let found = find(access, exprs, row, cx)?;
+    if let Some(key) = access.path.one_key() {
+        let found = find(access, key, row, cx)?;
         return found.map_or(Ok(Flow::More), |handle| each(row, handle));
     }
     if access.path.is_whole {
