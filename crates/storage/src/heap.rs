@@ -24,6 +24,7 @@ use crate::budget::{Budget, OutOfMemory};
 use crate::chunks::Chunks;
 use crate::classes::{CLASSES, HEAD_BYTES, SCHEME_WORDS_MAX, class_bytes, class_for};
 use crate::guard::GUARD_BYTES;
+use crate::limbo::{self, Limbo, Retired};
 use crate::pool::{Pool, batch_slots};
 use crate::record::{Record, RecordRef};
 use crate::slots::{Slot, Slots};
@@ -35,7 +36,6 @@ use chiliad_machine::{
 use core::alloc::Layout;
 use core::cell::Cell;
 use core::ptr::NonNull;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The use of a slot. A slot never changes its kind, but for `LocalHeap::convert`.
@@ -119,12 +119,6 @@ const LOOK_EVERY: u32 = 64;
 const OWN_PART: usize = 16;
 /// Bytes that a worker reserves at a time where it asks for slots one by one.
 const CREDIT_BYTES: usize = 256 << 10;
-/// Slots in limbo before their owner tries to advance the epoch.
-fn limbo_try<M: Machine>() -> usize {
-    // Simulated runs are short; in theirs, too, slots must come back while others look on.
-    if M::explores() { 1 } else { 256 }
-}
-
 /// The class of a slot of `kind` with at least `bytes`: never less than what stays readable.
 fn class_of(kind: Kind, bytes: usize) -> Option<u8> {
     let class = class_for(bytes.max(kind.stable_bytes()));
@@ -182,13 +176,6 @@ struct Central {
 
 // SAFETY: the pointers are to memory that the heap owns; the holder of the latch may use them.
 unsafe impl Send for Central {}
-
-#[derive(Clone, Copy)]
-struct Retired {
-    epoch: u64,
-    pool: u16,
-    place: NonNull<u8>,
-}
 
 impl<M: Machine> Heap<M> {
     /// An empty heap that will reserve at most `limit_bytes`.
@@ -282,6 +269,17 @@ impl<M: Machine> Heap<M> {
 
     fn budget(&self) -> Budget<'_, M> {
         Budget { limit_bytes: self.limit_bytes, reserved_bytes: &self.reserved_bytes }
+    }
+
+    /// Slots in limbo before their owner tries to advance the epoch.
+    fn patience(&self) -> usize {
+        limbo::patience::<M>(|| self.reserved_bytes.load(Ordering::Relaxed))
+    }
+
+    /// The reclaim epoch. Whoever frees what it lets be freed also sees that its readers are done.
+    fn epoch(&self) -> u64 {
+        // Acquire pairs with the release in `try_advance`.
+        self.epoch.load(Ordering::Acquire)
     }
 
     /// Advances the reclaim epoch if no pinned worker stands in its way.
@@ -397,9 +395,7 @@ pub struct LocalHeap<M: Machine> {
     singles: Vec<(NonNull<u8>, Layout)>,
     /// Bytes reserved for more of them.
     credit_bytes: usize,
-    limbo: VecDeque<Retired>,
-    /// Retirements until the next attempt to advance.
-    patience: usize,
+    limbo: Limbo,
 }
 
 // SAFETY: it owns its slots; the pointers are to memory of the shared heap, which it keeps alive.
@@ -421,8 +417,7 @@ impl<M: Machine> LocalHeap<M> {
             chunks: Chunks::new(M::chunk_bytes() / OWN_PART, M::chunk_bytes() / OWN_PART),
             singles: Vec::new(),
             credit_bytes: 0,
-            limbo: VecDeque::with_capacity(4 * limbo_try::<M>()),
-            patience: limbo_try::<M>(),
+            limbo: Limbo::new(limbo::patience::<M>(|| 0)),
         })
     }
 
@@ -712,39 +707,42 @@ impl<M: Machine> LocalHeap<M> {
         assert!(self.is_pinned(), "retired without a pin");
         debug_assert!(pool <= usize::from(u16::MAX), "pools have 16 bits");
         let epoch = self.pin_epoch() + 1;
-        self.limbo.push_back(Retired { epoch, pool: pool as u16, place });
+        self.limbo.add(Retired { epoch, pool: pool as u16, place });
     }
 
     /// Frees retired slots whose grace period is over; call it now and then, not pinned.
     #[inline]
     pub fn reclaim(&mut self) {
-        if self.limbo.len() >= self.patience {
-            self.reclaim_now();
+        if self.limbo.is_full() {
+            // Others may have advanced the epoch far enough meanwhile.
+            match !M::explores() && self.limbo.has_free(self.shared.epoch()) {
+                true => self.reclaim_after(0),
+                false => self.reclaim_now(),
+            }
         }
     }
 
     /// Frees retired slots whose grace period is over, however few.
-    #[cold]
     pub fn reclaim_now(&mut self) {
-        debug_assert!(!self.is_pinned());
         // Simulated runs are as eager as is sound: what is freed too early shows at once.
-        for _ in 0..if M::explores() { 3 } else { 1 } {
+        self.reclaim_after(if M::explores() { 3 } else { 1 });
+    }
+
+    /// As [`LocalHeap::reclaim_now`], after so many attempts to advance the epoch.
+    #[cold]
+    fn reclaim_after(&mut self, attempts: u32) {
+        debug_assert!(!self.is_pinned());
+        for _ in 0..attempts {
             self.shared.try_advance();
         }
         let orphans = self.shared.central.try_lock().map(|mut it| core::mem::take(&mut it.orphans));
-        self.limbo.extend(orphans.into_iter().flatten());
-        // Acquire pairs with the release in `try_advance`.
-        let epoch = self.shared.epoch.load(Ordering::Acquire);
-        while let Some(&retired) = self.limbo.front() {
-            debug_assert!(retired.epoch <= epoch + 1, "nothing is retired ahead of time");
-            if retired.epoch + 2 > epoch {
-                break;
-            }
-            self.limbo.pop_front();
+        self.limbo.adopt(orphans.unwrap_or_default());
+        let epoch = self.shared.epoch();
+        while let Some(retired) = self.limbo.take_free(epoch) {
             self.free_class(retired.pool as usize, retired.place);
         }
         // What is left waits for a reader: ask again only after as much again has gathered.
-        self.patience = self.limbo.len() + limbo_try::<M>();
+        self.limbo.bear(self.shared.patience());
     }
 
     /// Gives everything that is free to whoever asks next, and leaves what is in limbo to others as
@@ -763,19 +761,19 @@ impl<M: Machine> LocalHeap<M> {
             central.free[pool].append(&mut core::mem::take(own).slots);
         }
         if M::fault(&LIMBO_GIVEN_BACK_AS_FREE) {
-            for retired in self.limbo.drain(..) {
+            for retired in self.limbo.drain() {
                 central.free[retired.pool as usize].push(retired.place);
             }
         }
-        central.orphans.extend(self.limbo.drain(..));
-        self.patience = limbo_try::<M>();
+        central.orphans.extend(self.limbo.drain());
+        self.limbo.bear(shared.patience());
         given_bytes as u64
     }
 
     /// Bytes waiting for readers to leave.
     #[must_use]
     pub fn limbo_bytes(&self) -> usize {
-        self.limbo.iter().map(|it| class_bytes((it.pool as usize % CLASSES) as u8)).sum()
+        self.limbo.bytes()
     }
 }
 
@@ -787,7 +785,7 @@ impl<M: Machine> Drop for LocalHeap<M> {
         }
         central.chunks.absorb(&mut self.chunks);
         central.singles.append(&mut self.singles);
-        central.orphans.extend(self.limbo.drain(..));
+        central.orphans.extend(self.limbo.drain());
         drop(central);
         self.shared.unreserve(self.credit_bytes);
         self.unpin();

@@ -15,6 +15,7 @@ mod classes;
 mod guard;
 mod heap;
 pub mod index;
+mod limbo;
 mod mates;
 mod pool;
 mod record;

@@ -237,6 +237,32 @@ fn what_is_retired_waits_for_the_pinned() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "the plain machine is what Miri runs")]
+fn who_finds_the_epoch_advanced_leaves_it_as_it_is() {
+    let heap = Heap::<Native>::new(UNLIMITED);
+    let [mut writer, mut other, reader] = [(); 3].map(|()| LocalHeap::new(&heap).expect("a slot"));
+    let retire = |writer: &mut LocalHeap<Native>| {
+        writer.pin();
+        for _ in 0..2_000 {
+            let record = writer.alloc_record(Kind::Record, 40).expect("memory");
+            // SAFETY: pinned, and no structure leads to it.
+            unsafe { writer.retire_record(Kind::Record, record) };
+        }
+        writer.unpin();
+    };
+    retire(&mut writer);
+    for _ in 0..3 {
+        other.reclaim_now();
+    }
+    reader.pin();
+    writer.reclaim();
+    assert_eq!((writer.limbo_bytes(), heap.reclaim_lag()), (0, 0), "freed, and nothing else");
+    retire(&mut writer);
+    writer.reclaim();
+    assert_eq!(heap.reclaim_lag(), 1, "advanced, since nobody else has");
+}
+
+#[test]
 fn a_leaving_worker_hands_its_limbo_and_slots_on() {
     let heap = Heap::<Plain>::new(UNLIMITED);
     let mut first = LocalHeap::new(&heap).expect("a slot");

@@ -1,0 +1,93 @@
+//! Slots that are free once all readers have left that may be looking at them.
+
+use crate::classes::{CLASSES, class_bytes};
+use chiliad_machine::Machine;
+use core::ptr::NonNull;
+use std::collections::VecDeque;
+
+/// One slot for so many bytes of the heap is borne,
+const SLOT_PER_BYTES: u64 = 64 << 10;
+/// but in any heap at least and at most so many.
+const SLOTS_MIN: u64 = 256;
+const SLOTS_MAX: u64 = 1024;
+
+/// Slots in limbo before their owner tries to advance the epoch, in a heap of so many bytes. An attempt interrupts all other
+/// cores for microseconds, and slots in limbo take memory: few of them where there is little of it.
+pub fn patience<M: Machine>(heap_bytes: impl FnOnce() -> u64) -> usize {
+    // Simulated runs are short; in theirs, too, slots must come back while others look on.
+    if M::explores() {
+        return 1;
+    }
+    (heap_bytes() / SLOT_PER_BYTES).clamp(SLOTS_MIN, SLOTS_MAX) as usize
+}
+
+/// A slot that nothing leads to any more.
+#[derive(Clone, Copy)]
+pub struct Retired {
+    /// Its tag: `heap.rs` says why it is free two epochs later.
+    pub epoch: u64,
+    pub pool: u16,
+    pub place: NonNull<u8>,
+}
+
+impl Retired {
+    /// Whether its grace period is over in the reclaim epoch `now`.
+    fn is_over(&self, now: u64) -> bool {
+        debug_assert!(self.epoch <= now + 1, "nothing is retired ahead of time");
+        self.epoch + 2 <= now
+    }
+}
+
+/// The retired slots of one worker, oldest first but for those that it has from others.
+pub struct Limbo {
+    slots: VecDeque<Retired>,
+    /// So many slots are borne before their owner tries to advance the epoch.
+    patience: usize,
+}
+
+impl Limbo {
+    /// None, with so much patience, and room for four times as many.
+    pub fn new(patience: usize) -> Self {
+        Self { slots: VecDeque::with_capacity(4 * patience), patience }
+    }
+
+    pub fn add(&mut self, retired: Retired) {
+        self.slots.push_back(retired);
+    }
+
+    /// Takes over what others had.
+    pub fn adopt(&mut self, others: Vec<Retired>) {
+        self.slots.extend(others);
+    }
+
+    /// Whether there are too many to go on.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.slots.len() >= self.patience
+    }
+
+    /// Whether the oldest is free in the reclaim epoch `now`.
+    pub fn has_free(&self, now: u64) -> bool {
+        self.slots.front().is_some_and(|oldest| oldest.is_over(now))
+    }
+
+    /// Takes the oldest if it is free.
+    pub fn take_free(&mut self, now: u64) -> Option<Retired> {
+        self.slots.pop_front_if(|oldest| oldest.is_over(now))
+    }
+
+    /// Bears what it has, and so many more.
+    pub fn bear(&mut self, more: usize) {
+        self.patience = self.slots.len() + more;
+    }
+
+    /// Takes all.
+    pub fn drain(&mut self) -> impl Iterator<Item = Retired> {
+        self.slots.drain(..)
+    }
+
+    /// Bytes of the slots.
+    pub fn bytes(&self) -> usize {
+        self.slots.iter().map(|it| class_bytes((usize::from(it.pool) % CLASSES) as u8)).sum()
+    }
+}
