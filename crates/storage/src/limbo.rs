@@ -91,3 +91,15 @@ impl Limbo {
         self.slots.iter().map(|it| class_bytes((usize::from(it.pool) % CLASSES) as u8)).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::patience;
+    use chiliad_machine::Native;
+
+    #[test]
+    fn a_large_heap_bears_more_and_a_small_one_does_not() {
+        let slots = [0, 16 << 20, 32 << 20, 64 << 20, 1 << 40].map(|it| patience::<Native>(|| it));
+        assert_eq!(slots, [256, 256, 512, 1024, 1024]);
+    }
+}
