@@ -40,6 +40,12 @@ pub(crate) const fn class_bytes(class: u8) -> usize {
     CLASS_BYTES[class as usize] as usize
 }
 
+/// The bytes of a slot of a pool, whether they all exist or not: each kind has a pool for each class, in their order.
+#[inline]
+pub(crate) fn pool_bytes(pool: usize) -> usize {
+    class_bytes((pool % CLASSES) as u8)
+}
+
 /// The bytes of the slot that holds so many: those of the smallest class that does, and `bytes` above the greatest.
 #[must_use]
 pub fn slot_bytes_for(bytes: usize) -> u64 {

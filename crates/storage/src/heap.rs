@@ -22,7 +22,7 @@
 
 use crate::budget::{Budget, OutOfMemory};
 use crate::chunks::Chunks;
-use crate::classes::{CLASSES, HEAD_BYTES, SCHEME_WORDS_MAX, class_bytes, class_for};
+use crate::classes::{CLASSES, HEAD_BYTES, SCHEME_WORDS_MAX, class_bytes, class_for, pool_bytes};
 use crate::guard::GUARD_BYTES;
 use crate::limbo::{self, Limbo, Retired};
 use crate::pool::{Pool, batch_slots};
@@ -119,6 +119,7 @@ const LOOK_EVERY: u32 = 64;
 const OWN_PART: usize = 16;
 /// Bytes that a worker reserves at a time where it asks for slots one by one.
 const CREDIT_BYTES: usize = 256 << 10;
+
 /// The class of a slot of `kind` with at least `bytes`: never less than what stays readable.
 fn class_of(kind: Kind, bytes: usize) -> Option<u8> {
     let class = class_for(bytes.max(kind.stable_bytes()));
@@ -134,7 +135,7 @@ fn pool_index(kind: Kind, class: u8) -> usize {
 /// Bytes of memory that there are of a pool's slot.
 fn slot_bytes(pool: usize, shape: Option<SparseShape>) -> usize {
     debug_assert!(pool < KINDS.len() * CLASSES, "a pool that there is");
-    shape.map_or_else(|| class_bytes((pool % CLASSES) as u8), SparseShape::held_bytes)
+    shape.map_or_else(|| pool_bytes(pool), SparseShape::held_bytes)
 }
 
 /// The pool that a record belongs to.
@@ -276,9 +277,9 @@ impl<M: Machine> Heap<M> {
         limbo::patience::<M>(|| self.reserved_bytes.load(Ordering::Relaxed))
     }
 
-    /// The reclaim epoch. Whoever frees what it lets be freed also sees that its readers are done.
-    fn epoch(&self) -> u64 {
-        // Acquire pairs with the release in `try_advance`.
+    /// The reclaim epoch, for whoever frees what it lets be freed.
+    fn reached_epoch(&self) -> u64 {
+        // Acquire pairs with the release in `try_advance`: the readers are done.
         self.epoch.load(Ordering::Acquire)
     }
 
@@ -302,7 +303,7 @@ impl<M: Machine> Heap<M> {
         if lagging {
             return false;
         }
-        // Release pairs with the acquires in `pin` and `reclaim_now`: a worker that sees the new epoch also sees that
+        // Release pairs with the acquires in `pin` and `reached_epoch`: a worker that sees the new epoch also sees that
         // the pins were passed.
         self.epoch.store(epoch + 1, Ordering::Release);
         true
@@ -714,22 +715,27 @@ impl<M: Machine> LocalHeap<M> {
     #[inline]
     pub fn reclaim(&mut self) {
         if self.limbo.is_full() {
-            // Others may have advanced the epoch far enough meanwhile.
-            match !M::explores() && self.limbo.has_free(self.shared.epoch()) {
-                true => self.reclaim_after(0),
-                false => self.reclaim_now(),
-            }
+            self.reclaim_due();
+        }
+    }
+
+    /// As [`LocalHeap::reclaim_now`], but leaves the epoch as it is where others have advanced it far enough.
+    #[cold]
+    fn reclaim_due(&mut self) {
+        match !M::explores() && self.limbo.has_free(self.shared.reached_epoch()) {
+            true => self.reclaim_after(0),
+            false => self.reclaim_now(),
         }
     }
 
     /// Frees retired slots whose grace period is over, however few.
+    #[cold]
     pub fn reclaim_now(&mut self) {
         // Simulated runs are as eager as is sound: what is freed too early shows at once.
         self.reclaim_after(if M::explores() { 3 } else { 1 });
     }
 
     /// As [`LocalHeap::reclaim_now`], after so many attempts to advance the epoch.
-    #[cold]
     fn reclaim_after(&mut self, attempts: u32) {
         debug_assert!(!self.is_pinned());
         for _ in 0..attempts {
@@ -737,7 +743,7 @@ impl<M: Machine> LocalHeap<M> {
         }
         let orphans = self.shared.central.try_lock().map(|mut it| core::mem::take(&mut it.orphans));
         self.limbo.adopt(orphans.unwrap_or_default());
-        let epoch = self.shared.epoch();
+        let epoch = self.shared.reached_epoch();
         while let Some(retired) = self.limbo.take_free(epoch) {
             self.free_class(retired.pool as usize, retired.place);
         }
@@ -757,7 +763,7 @@ impl<M: Machine> LocalHeap<M> {
         let mut central = shared.central.lock();
         let mut given_bytes = self.limbo_bytes();
         for (pool, own) in self.free.iter_mut().enumerate() {
-            given_bytes += own.slots.len() * class_bytes((pool % CLASSES) as u8);
+            given_bytes += own.slots.len() * pool_bytes(pool);
             central.free[pool].append(&mut core::mem::take(own).slots);
         }
         if M::fault(&LIMBO_GIVEN_BACK_AS_FREE) {

@@ -1,6 +1,6 @@
 //! Slots that are free once all readers have left that may be looking at them.
 
-use crate::classes::{CLASSES, class_bytes};
+use crate::classes::pool_bytes;
 use chiliad_machine::Machine;
 use core::ptr::NonNull;
 use std::collections::VecDeque;
@@ -13,6 +13,7 @@ const SLOTS_MAX: u64 = 1024;
 
 /// Slots in limbo before their owner tries to advance the epoch, in a heap of so many bytes. An attempt interrupts all other
 /// cores for microseconds, and slots in limbo take memory: few of them where there is little of it.
+/// An exploring machine does not look at the bytes, which would be a step of its schedule.
 pub fn patience<M: Machine>(heap_bytes: impl FnOnce() -> u64) -> usize {
     // Simulated runs are short; in theirs, too, slots must come back while others look on.
     if M::explores() {
@@ -88,7 +89,7 @@ impl Limbo {
 
     /// Bytes of the slots.
     pub fn bytes(&self) -> usize {
-        self.slots.iter().map(|it| class_bytes((usize::from(it.pool) % CLASSES) as u8)).sum()
+        self.slots.iter().map(|it| pool_bytes(usize::from(it.pool))).sum()
     }
 }
 
