@@ -18,6 +18,7 @@
 mod backoff;
 mod cancel;
 pub mod catalog;
+mod columns;
 mod duplicate;
 mod error;
 mod group;
@@ -53,6 +54,7 @@ pub use chiliad_row::{
     BadNumber, BadRow, ColumnType, Integer, NoColumnType, Number, SchemaError, key,
 };
 pub use chiliad_storage::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
+pub use columns::Columns;
 pub use duplicate::DuplicateKey;
 pub use error::{Error, Nested, PassedPosition, Reason, Result};
 pub use group::GROUPS_MAX;

@@ -5,6 +5,7 @@
 //! for each machine and not once for each scheme.
 
 use crate::cancel::Cancel;
+use crate::columns::Columns;
 use crate::error::{Error, Result};
 use crate::part::Part;
 use crate::recorder::Recorder;
@@ -96,6 +97,14 @@ pub trait Session<M: Machine>: Transaction {
     /// one in progress.
     fn seen_epoch(&self) -> u64 {
         u64::MAX
+    }
+
+    /// As [`Session::seen_epoch`], for somebody who is told of these columns alone of what was read, while all epochs
+    /// through `durable` are durable: rows count by when these columns changed, as far as the engine knows that.
+    /// What the transaction has made of its reads, and reads again, the caller has to count as told.
+    fn seen_epoch_of(&self, columns: Columns, durable: u64) -> u64 {
+        let _ = (columns, durable);
+        self.seen_epoch()
     }
 
     /// The name by which transactions that run inside the one in progress know it: [`Intent::outer`].
@@ -269,6 +278,12 @@ impl<'s, M: Machine, S: Session<M> + ?Sized> Running<'s, M, S> {
         self.session.seen_epoch()
     }
 
+    /// The newest commit epoch that the told columns of what was read so far depend on: [`Session::seen_epoch_of`].
+    #[must_use]
+    pub fn seen_epoch_of(&self, columns: Columns, durable: u64) -> u64 {
+        self.session.seen_epoch_of(columns, durable)
+    }
+
     /// The name by which transactions that run inside this one know it: [`Intent::outer`].
     #[must_use]
     #[inline]
@@ -369,6 +384,10 @@ impl<M: Machine, S: Session<M> + ?Sized> Transaction for Running<'_, M, S> {
     #[inline]
     fn update(&mut self, row: Row, value: &[u8]) -> Result<()> {
         self.session.update(row, value)
+    }
+
+    fn update_columns(&mut self, row: Row, value: &[u8], columns: Columns) -> Result<()> {
+        self.session.update_columns(row, value, columns)
     }
 
     #[inline]

@@ -5,7 +5,7 @@
 //! be held at once, and so that an update goes straight to the record that the read found instead of
 //! descending the index again.
 
-use crate::{Result, TableId};
+use crate::{Columns, Result, TableId};
 use chiliad_machine::{Fault, Ticks};
 use chiliad_row::Number;
 use core::num::NonZeroU64;
@@ -340,6 +340,17 @@ pub trait Transaction {
     /// As for [`Transaction::insert`], but for the duplicate; [`crate::Error::ForeignHandle`] for a
     /// row of another transaction.
     fn update(&mut self, row: Row, value: &[u8]) -> Result<()>;
+
+    /// As [`Transaction::update`], where no other than these columns of the row change: an engine that remembers it can tell
+    /// others that the rest is as durable as it was before ([`crate::Session::seen_epoch_of`]). Where it is not so, they are
+    /// told of what a crash may take back.
+    ///
+    /// # Errors
+    /// As for [`Transaction::update`].
+    fn update_columns(&mut self, row: Row, value: &[u8], columns: Columns) -> Result<()> {
+        let _ = columns;
+        self.update(row, value)
+    }
 
     /// Declares a row that was read as modified and gives its bytes to be changed in place; the
     /// length stays.

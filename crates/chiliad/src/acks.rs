@@ -40,6 +40,12 @@ impl Acks {
         self.failed.load(Ordering::Acquire).then(|| Err(self.failure()))
     }
 
+    /// All transactions of this epoch and before are durable.
+    pub fn durable(&self) -> u64 {
+        // Acquire pairs with the release in `publish`.
+        self.durable.load(Ordering::Acquire)
+    }
+
     fn failure(&self) -> Error {
         // It has failed, so there is a reason; should it be gone, the transaction is over all the same.
         self.engine.log_failure().unwrap_or(Error::TransactionOver)

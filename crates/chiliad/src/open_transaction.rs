@@ -1,7 +1,7 @@
 //! Transactions that stay open between calls: for a server whose clients send their statements one by one.
 
 use crate::cache::Out;
-use crate::raw::Left;
+use crate::raw::{Columns, Left};
 use crate::session::Plan;
 use crate::until::Until;
 use crate::{Database, Error, Pending, Result, RunOptions, Transaction};
@@ -183,10 +183,23 @@ impl OpenTransaction {
     /// # Errors
     /// As for [`OpenTransaction::validate`].
     pub fn seen(&mut self) -> Result<Pending<()>> {
+        self.seen_columns(Columns::ALL)
+    }
+
+    /// As [`OpenTransaction::seen`], for somebody who is told of these columns alone of the rows that were read: one who
+    /// learns an account's owner need not wait for what has just been booked there. Known under `silo`, of
+    /// changes by [`Transaction::update_columns`](crate::raw::Transaction::update_columns). Of rows that the transaction
+    /// has written itself only columns that it has not made of others may be told of.
+    ///
+    /// # Errors
+    /// As for [`OpenTransaction::validate`].
+    pub fn seen_columns(&mut self, columns: Columns) -> Result<Pending<()>> {
         let acks = self.database.rules().acks.clone();
         self.with(|tx| {
             tx.raw().validate()?;
-            let newest = acks.as_ref().map_or(0, |acks| acks.epoch().min(tx.raw().seen_epoch()));
+            let newest = acks.as_ref().map_or(0, |acks| {
+                acks.epoch().min(tx.raw().seen_epoch_of(columns, acks.durable()))
+            });
             Ok(Pending::new((), newest, false, acks))
         })
     }

@@ -29,7 +29,7 @@
 //! [`Database::create_table_raw`]: crate::Database::create_table_raw
 //! [`Reader::raw`]: crate::Reader::raw
 
-pub use chiliad_api::{GROUPS_MAX, GroupSpec, Visit, VisitIndex};
+pub use chiliad_api::{Columns, GROUPS_MAX, GroupSpec, Visit, VisitIndex};
 pub use chiliad_engine::{
     ColumnPart, IndexKind, IndexParts, KeyPart, PartType, SecondarySpec, Source, TableChange,
     TableId, TableLayout, TableSpec, Writes,
@@ -95,9 +95,9 @@ impl<'w> Untyped<'w> {
         self.running.validate()
     }
 
-    /// The newest commit epoch of what was read so far, as far as the scheme knows it.
-    pub(crate) fn seen_epoch(&self) -> u64 {
-        self.running.seen_epoch()
+    /// The newest commit epoch that somebody depends on who is told of these columns of what was read so far.
+    pub(crate) fn seen_epoch_of(&self, columns: Columns, durable: u64) -> u64 {
+        self.running.seen_epoch_of(columns, durable)
     }
 
     /// Why the transaction cannot commit: it has met a conflict, or what it has read is no state
@@ -293,6 +293,10 @@ impl Transaction for Untyped<'_> {
     #[inline]
     fn update(&mut self, row: Row, value: &[u8]) -> Result<()> {
         self.before_change(row)?.update(row, value)
+    }
+
+    fn update_columns(&mut self, row: Row, value: &[u8], columns: Columns) -> Result<()> {
+        self.before_change(row)?.update_columns(row, value, columns)
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 use crate::arena::Piece;
 use crate::record_slots::RecordSlots;
 use crate::record_word;
-use chiliad_api::{Number, TableId};
+use chiliad_api::{Columns, Number, TableId};
 use chiliad_machine::{Cost, Machine};
 use chiliad_storage::{Kind as SlotKind, LocalHeap, RecordRef};
 
@@ -107,6 +107,13 @@ impl<M: Machine> Write<M> {
     }
 }
 
+/// A write of which no other columns change than these, as long as it has the value that it was given with.
+pub struct Partial {
+    pub write: u32,
+    pub value: Piece,
+    pub columns: Columns,
+}
+
 /// The deferred writes, found by record.
 pub struct WriteSet<M: Machine> {
     pub entries: Vec<Write<M>>,
@@ -114,6 +121,8 @@ pub struct WriteSet<M: Machine> {
     pub order: Vec<u128>,
     /// The additions that the commit applies, in the order of the calls.
     pub additions: Vec<Addition>,
+    /// Writes that change some columns of their row.
+    partial: Vec<Partial>,
     slots: RecordSlots,
 }
 
@@ -123,6 +132,7 @@ impl<M: Machine> WriteSet<M> {
             entries: Vec::new(),
             order: Vec::new(),
             additions: Vec::new(),
+            partial: Vec::new(),
             slots: RecordSlots::new(),
         }
     }
@@ -143,6 +153,7 @@ impl<M: Machine> WriteSet<M> {
         self.entries.clear();
         self.order.clear();
         self.additions.clear();
+        self.partial.clear();
     }
 
     /// Frees the blocks that were set aside for writes and are in no record.
@@ -167,6 +178,43 @@ impl<M: Machine> WriteSet<M> {
             "the entry is the record's"
         );
         found
+    }
+
+    /// The columns that a write changes, so far as it is known; `None`: any.
+    fn changed(&self, write: u32) -> Option<Columns> {
+        let Write { kind, value, .. } = self.entries[write as usize];
+        let found = self.partial.iter().find(|it| it.write == write && it.value == value)?;
+        (kind == Kind::Put).then_some(found.columns)
+    }
+
+    /// The columns that a write of `record` changes; none without one, and `None` where it may change any.
+    pub fn changed_so_far(&self, record: RecordRef<M>) -> Option<Columns> {
+        self.find(record).map_or(Some(Columns::NONE), |write| self.changed(write))
+    }
+
+    /// A write changes no other columns than these with the value that it has now.
+    pub fn set_changed(&mut self, write: u32, columns: Columns) {
+        debug_assert!(self.entries[write as usize].kind == Kind::Put, "it has a value");
+        let value = self.entries[write as usize].value;
+        self.forget_changed(write);
+        self.partial.push(Partial { write, value, columns });
+    }
+
+    /// Bytes of a write's value may change where they are.
+    pub fn forget_changed(&mut self, write: u32) {
+        self.partial.retain(|it| it.write != write);
+    }
+
+    /// Whether of any write it is known which columns it changes.
+    #[inline]
+    pub fn has_partial(&self) -> bool {
+        !self.partial.is_empty()
+    }
+
+    /// The writes of which that is known.
+    pub fn partial(&self) -> impl Iterator<Item = (&Write<M>, Columns)> {
+        let known = self.partial.iter().map(|it| it.write);
+        known.filter_map(|at| Some((&self.entries[at as usize], self.changed(at)?)))
     }
 
     /// Remembers what is to be added. A run of additions of one sign to one number is one: it leaves the number's range

@@ -112,6 +112,12 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let value = self.verification.payload(write, &self.arena);
             self.scheme.install(&mut cx, point, &mut self.writes, at, value);
         }
+        if self.writes.has_partial()
+            && let Some(durable) = &self.inner.words.durable
+        {
+            let through = durable.log.durable();
+            self.scheme.note_columns(&self.inner.recent, point, &self.writes, through);
+        }
         let in_place = |write: &Write<M>| write.is_void() || write.spare[1].is_none();
         debug_assert!(self.writes.entries.iter().all(in_place), "each value is in its record");
     }

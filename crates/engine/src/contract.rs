@@ -12,11 +12,12 @@ use crate::epoch::Epochs;
 use crate::gaps::Gaps;
 use crate::garbage::GarbageQueue;
 use crate::key_pool::KeyPool;
+use crate::recent::Recent;
 use crate::record_word;
 use crate::version::{self, Version};
 use crate::wait::{Ended, Limits};
 use chiliad_api::stamp::TombstoneStamps;
-use chiliad_api::{Info, Intent, Reason, TableId};
+use chiliad_api::{Columns, Info, Intent, Reason, TableId};
 use chiliad_machine::Machine;
 use chiliad_storage::{Change, Hooks, Index, LocalHeap, RecordRef, Seen};
 
@@ -390,6 +391,29 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     fn seen_epoch(&self, gaps: &Gaps<M>) -> u64 {
         let _ = gaps;
         u64::MAX
+    }
+
+    /// As [`Scheme::seen_epoch`], where only these columns of rows are told, and all through `durable` is durable.
+    fn seen_epoch_of(
+        &self,
+        recent: &Recent<M>,
+        gaps: &Gaps<M>,
+        columns: Columns,
+        durable: u64,
+    ) -> u64 {
+        let _ = (recent, columns, durable);
+        self.seen_epoch(gaps)
+    }
+
+    /// Of some writes, which are all installed, it is known which columns they have changed.
+    fn note_columns(
+        &self,
+        recent: &Recent<M>,
+        point: CommitPoint,
+        writes: &WriteSet<M>,
+        durable: u64,
+    ) {
+        let _ = (recent, point, writes, durable);
     }
 
     /// All writes are installed: closes the commit window and releases what the transaction holds.

@@ -48,6 +48,7 @@ mod key_pool;
 mod measure;
 mod options;
 mod read_ops;
+mod recent;
 mod record_slots;
 mod record_word;
 mod rows;

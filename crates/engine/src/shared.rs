@@ -6,6 +6,7 @@ use crate::durable::{Durable, Turn};
 use crate::epoch::Epochs;
 use crate::garbage::GarbageQueue;
 use crate::options::Options;
+use crate::recent::Recent;
 use crate::tables::catalog::Catalog;
 use chiliad_api::{Error, Tally};
 use chiliad_machine::{Latch, Machine, Shared, Word};
@@ -19,6 +20,8 @@ const WORKERS_PER_INCARNATION: u64 = 1 << 12;
 pub struct Inner<M: Machine, S: Scheme<M>> {
     pub options: Options,
     pub heap: Arc<Shared<M, Heap<M>>>,
+    /// Rows that were overwritten a moment ago.
+    pub recent: Recent<M>,
     pub words: Shared<M, Words<M, S>>,
 }
 
@@ -60,7 +63,7 @@ impl<M: Machine, S: Scheme<M>> Inner<M, S> {
             orphans: Latch::new(GarbageQueue::new()),
             retired: Latch::new(Tally::default()),
         };
-        Arc::new(Self { options, heap, words: Shared::new(words) })
+        Arc::new(Self { options, heap, recent: Recent::new(), words: Shared::new(words) })
     }
 
     /// The database without its scheme.

@@ -1,12 +1,12 @@
 //! The transaction in progress on a worker: the interface of [`Transaction`], and its endings.
 
 use crate::contract::Scheme;
-use crate::core::State;
+use crate::core::{Core, State};
 use crate::tables::dropped::unpin_catalog_version;
 use crate::worker::Worker;
 use chiliad_api::{
-    Cancel, Committed, Entry, Error, Get, Intent, Number, Outer, Part, Range, Recorder, Result,
-    Row, Scanned, Session, TableId, Transaction, Visit, VisitIndex,
+    Cancel, Columns, Committed, Entry, Error, Get, Intent, Number, Outer, Part, Range, Recorder,
+    Result, Row, Scanned, Session, TableId, Transaction, Visit, VisitIndex,
 };
 use chiliad_machine::{Fault, Machine, Ticks};
 
@@ -132,6 +132,14 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
         match self.core.attempt.went_by {
             true => u64::MAX,
             false => self.core.scheme.seen_epoch(&self.core.gaps),
+        }
+    }
+
+    fn seen_epoch_of(&self, columns: Columns, durable: u64) -> u64 {
+        let Core { scheme, inner, gaps, attempt, .. } = &self.core;
+        match attempt.went_by {
+            true => u64::MAX,
+            false => scheme.seen_epoch_of(&inner.recent, gaps, columns, durable),
         }
     }
 
@@ -300,6 +308,12 @@ impl<M: Machine, S: Scheme<M>> Transaction for Worker<M, S> {
         let Worker { view, core } = self;
         core.ready(true)?;
         core.update(view, row, value)
+    }
+
+    fn update_columns(&mut self, row: Row, value: &[u8], columns: Columns) -> Result<()> {
+        let Worker { view, core } = self;
+        core.ready(true)?;
+        core.update_columns(view, row, value, columns)
     }
 
     #[inline]

@@ -8,7 +8,7 @@ use crate::core::{Core, State, context};
 use crate::read_ops::check_key;
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
-use chiliad_api::{Error, Get, Part, Result, Row, TableId};
+use chiliad_api::{Columns, Error, Get, Part, Result, Row, TableId};
 use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::{Found, Inserted, Kind as SlotKind, LocalHeap, RecordRef, VALUE_BYTES_MAX};
 
@@ -258,6 +258,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let place = self.handles.place(row)?;
         let access = &self.handles.accesses[place];
         if access.write != NONE {
+            if self.writes.has_partial() {
+                self.writes.forget_changed(access.write);
+            }
             let own = &self.writes.entries[access.write as usize];
             debug_assert!(
                 own.record == access.record && own.table == access.table,
@@ -267,7 +270,10 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         let (record, id, key, value) = (access.record, access.table, access.key, access.value);
         let write = match self.writes.find(record) {
-            Some(write) if self.writes.entries[write as usize].table == id => write,
+            Some(write) if self.writes.entries[write as usize].table == id => {
+                self.writes.forget_changed(write);
+                write
+            }
             Some(_) => return Err(self.has_left(record)),
             None => {
                 if S::NEEDS.declares_writes {
@@ -307,6 +313,26 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         self.mark_dirty(write, indexed);
         self.align_indexes(view)
+    }
+
+    /// As [`Core::update`], where no other than these columns change.
+    pub fn update_columns(
+        &mut self,
+        view: &View<M>,
+        row: Row,
+        value: &[u8],
+        columns: Columns,
+    ) -> Result<()> {
+        debug_assert!(matches!(self.attempt.state, State::Active), "a transaction is in hand");
+        let record = self.handles.access(row)?.record;
+        let before = self.writes.changed_so_far(record);
+        self.update(view, row, value)?;
+        if let Some(before) = before
+            && let Some(write) = self.writes.find(record)
+        {
+            self.writes.set_changed(write, before.with(columns));
+        }
+        Ok(())
     }
 
     /// Writes a row of a table with indexes after its removal, with its entries. A row that the

@@ -3,6 +3,7 @@
 use crate::catalog::Table;
 use crate::expr::Expr;
 use crate::types::Type;
+use chiliad_api::{Columns, TableId};
 use std::sync::Arc;
 
 /// What a statement is to do.
@@ -270,6 +271,12 @@ pub(crate) struct Change {
     pub returning: Option<Vec<Expr>>,
 }
 
+/// The columns of a table that are given values.
+pub(crate) fn columns_of(table: TableId, assignments: &[(usize, Expr)]) -> Columns {
+    let of = |(place, _): &(usize, Expr)| Columns::of(table, *place);
+    assignments.iter().map(of).fold(Columns::NONE, Columns::with)
+}
+
 impl Query {
     /// Calls `each` for all expressions within it, each with those within it.
     pub fn walk(&self, each: &mut dyn FnMut(&Expr)) {
@@ -284,6 +291,49 @@ impl Query {
                 set.order.iter().for_each(|it| it.key.walk(each));
             }
             Body::Select(select) => select.walk(each),
+        }
+    }
+}
+
+impl Query {
+    /// Calls `each` for every table that it reads, within its expressions, too.
+    fn accesses(&self, each: &mut dyn FnMut(&Access)) {
+        self.sources(each);
+        self.walk(&mut |expr| {
+            if let Expr::Subquery(it) = expr {
+                it.query.sources(each);
+            }
+        });
+    }
+
+    /// The columns that it looks at, by table.
+    pub fn columns(&self) -> Vec<(TableId, Columns)> {
+        let mut found = Vec::new();
+        self.accesses(&mut |access| {
+            let id = access.table.id;
+            let columns = access.needed.iter().map(|&place| Columns::of(id, place));
+            found.push((id, columns.fold(Columns::NONE, Columns::with)));
+        });
+        found
+    }
+
+    /// As [`Query::accesses`], but for expressions.
+    fn sources(&self, each: &mut dyn FnMut(&Access)) {
+        match &self.body {
+            Body::Values(_) => {}
+            Body::Set(set) => {
+                set.one.sources(each);
+                set.two.sources(each);
+            }
+            Body::Select(select) => {
+                for source in &select.sources {
+                    match &source.kind {
+                        SourceKind::Table(access) => each(access),
+                        SourceKind::Query(query) => query.sources(each),
+                        SourceKind::Series(_) => {}
+                    }
+                }
+            }
         }
     }
 }

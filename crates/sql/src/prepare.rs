@@ -99,8 +99,12 @@ fn prepare_parsed(
     }
     let tables = binder.into_used();
     let catalog_version = catalog.version();
+    let read = match &plan {
+        Plan::Query(query) => query.columns(),
+        _ => Vec::new(),
+    };
     let is_deep = false;
-    Ok(Prepared { kind, tag, parameters, columns, tables, catalog_version, plan, is_deep })
+    Ok(Prepared { kind, tag, parameters, columns, tables, read, catalog_version, plan, is_deep })
 }
 
 type BoundStatement = (Kind, &'static str, Plan, Vec<OutputColumn>);
@@ -201,7 +205,8 @@ fn prepare_utility(utility: &Utility, catalog: &CatalogView) -> Result<Prepared>
     };
     let (plan, parameters, tables) = (Plan::None, Vec::new(), Vec::new());
     let (catalog_version, is_deep) = (catalog.version(), false);
-    Ok(Prepared { kind, tag, parameters, columns, tables, catalog_version, plan, is_deep })
+    let read = Vec::new();
+    Ok(Prepared { kind, tag, parameters, columns, tables, read, catalog_version, plan, is_deep })
 }
 
 /// The columns of SHOW: the parameter's value; of all of them name, value and description.

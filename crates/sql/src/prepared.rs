@@ -2,10 +2,10 @@
 
 use crate::codec::to_text;
 use crate::datum::Datum;
-use crate::plan::Plan;
+use crate::plan::{Plan, columns_of};
 use crate::routine::Procedure;
 use crate::types::Type;
-use chiliad_api::TableId;
+use chiliad_api::{Columns, TableId};
 
 /// A column of a result.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -206,6 +206,8 @@ pub struct Prepared {
     pub(crate) parameters: Vec<Type>,
     pub(crate) columns: Vec<OutputColumn>,
     pub(crate) tables: Vec<TableId>,
+    /// Of a query, by table.
+    pub(crate) read: Vec<(TableId, Columns)>,
     pub(crate) catalog_version: u64,
     pub(crate) plan: Plan,
     /// It needs room on the stack.
@@ -242,6 +244,31 @@ impl Prepared {
     #[must_use]
     pub fn tables(&self) -> &[TableId] {
         &self.tables
+    }
+
+    /// What a client learns of rows by its result, beside how many were written: for each table that it reads the columns
+    /// that it looks at. `None`: anything.
+    #[must_use]
+    pub fn told(&self) -> Option<&[(TableId, Columns)]> {
+        match self.kind {
+            Kind::Query { .. } => Some(&self.read),
+            Kind::Write if self.columns.is_empty() => Some(&[]),
+            _ => None,
+        }
+    }
+
+    /// The table that it changes, if it changes one, and in which columns of its rows.
+    #[must_use]
+    pub fn changed(&self) -> Option<(TableId, Columns)> {
+        match &self.plan {
+            Plan::Insert(insert) => Some((insert.table.id, Columns::ALL)),
+            Plan::Change(change) => {
+                let id = change.table.id;
+                let assigned = change.assignments.as_ref().map(|it| columns_of(id, it));
+                Some((id, assigned.unwrap_or(Columns::ALL)))
+            }
+            _ => None,
+        }
     }
 
     /// The version of the catalog that it was made for.

@@ -1,8 +1,10 @@
 //! Transactions that stay open between calls, and go from thread to thread.
 
 use crate::common::{OPTIMISTIC, counters, open, others_can_write, serializable};
+use chiliad::raw::{Columns, Range, Transaction as _};
 use chiliad::{
-    Cancel, Database, Error, OpenTransaction, Options, Result, RunOptions, Scheme, Table,
+    Cancel, Database, Durability, Error, OpenTransaction, Options, Result, RunOptions, Scheme,
+    Table,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
@@ -329,5 +331,52 @@ fn tables_may_come_and_go_meanwhile() {
         assert_eq!(both.unwrap(), (Some(7), Some(8)), "{scheme}");
         tx.commit().unwrap();
         assert_eq!((all(&db, new), all(&db, newer)), (vec![7], vec![8]), "{scheme}");
+    }
+}
+
+/// Who is told of a column waits for the changes there; under `silo` not for those beside it, where they were told as such.
+#[test]
+fn columns_are_as_durable_as_their_last_change() {
+    for scheme in serializable() {
+        let path = std::env::temp_dir();
+        let path = path.join(format!("chiliad-seen-columns-{scheme}-{}", std::process::id()));
+        _ = std::fs::remove_dir_all(&path);
+        // So long that nothing becomes durable unless somebody asks for it.
+        let options = Options::default().scheme(scheme).epoch(Duration::from_secs(3600));
+        let db = Database::open_with(&path, options.durability(Durability::Epoch)).unwrap();
+        let id = counters(&db, 1).id();
+        let key = db.run(|tx| {
+            let range = tx.raw().scan(id, Range::all())?;
+            let row = tx.raw().entries(range)?[0].row;
+            Ok(tx.raw().row_key(row)?.to_vec())
+        });
+        let (key, parts) = (key.unwrap(), [0, 1].map(|place| Columns::of(id, place)));
+        // For each of two columns, whether it is durable after these changes of the row in one transaction.
+        let durable_after = |changes: &[Option<usize>]| {
+            db.sync().unwrap();
+            let changed = db.run(|tx| {
+                for change in changes {
+                    let row = tx.raw().get_for_update(id, &key)?.expect("a row");
+                    match change {
+                        Some(place) => tx.raw().update_columns(row, &[7; 8], parts[*place])?,
+                        None => tx.raw().update(row, &[8; 8])?,
+                    }
+                }
+                Ok(())
+            });
+            changed.unwrap();
+            let mut open = begin(&db);
+            open.with(|tx| tx.raw().get(id, &key).map(|_| ())).unwrap();
+            assert!(!open.seen().unwrap().is_durable().unwrap(), "{scheme}: the row has changed");
+            parts.map(|it| open.seen_columns(it).unwrap().is_durable().unwrap())
+        };
+        let knows = scheme == Scheme::Silo;
+        assert_eq!(durable_after(&[Some(1)]), [knows, false], "{scheme}");
+        assert_eq!(durable_after(&[Some(0), Some(0)]), [false, knows], "{scheme}");
+        for changes in [&[None][..], &[Some(0), Some(1)], &[Some(1), None], &[None, Some(1)]] {
+            assert_eq!(durable_after(changes), [false; 2], "{scheme}: {changes:?}");
+        }
+        drop(db);
+        std::fs::remove_dir_all(&path).unwrap();
     }
 }

@@ -157,10 +157,15 @@ impl Dialog {
     ) -> Result<T, SqlError> {
         let prepared_for = plan.shared_version();
         self.begin_implicit();
-        if !matches!(plan.prepared.kind(), Kind::Write) || plan.prepared.returns_rows() {
-            self.tx.tells();
+        let prepared = &plan.prepared;
+        match (prepared.kind(), prepared.told()) {
+            (Kind::Write, Some(_)) => {}
+            (_, told) => self.tx.tells(told),
         }
-        self.part_on(prepared_for, plan.prepared.tables(), None, run)
+        if !matches!(prepared.kind(), Kind::Query { .. }) {
+            self.tx.changes_rows(prepared.changed());
+        }
+        self.part_of(prepared_for, plan.prepared.tables(), None, run)
     }
 
     /// As [`Dialog::part`], of a statement that was prepared for this version of the catalog, on these tables; or beside
@@ -173,6 +178,18 @@ impl Dialog {
         run: impl FnOnce(&mut Transaction<'_>, &mut Environment<'_>, &mut Output) -> Result<T, SqlError>,
     ) -> Result<T, SqlError> {
         self.begin_implicit();
+        self.tx.changes_rows(None);
+        self.part_of(prepared_for, tables, beside, run)
+    }
+
+    /// As [`Dialog::part_on`], where the transaction knows already what it changes.
+    fn part_of<T>(
+        &mut self,
+        prepared_for: Option<u64>,
+        tables: &[TableId],
+        beside: Option<&mut Beside>,
+        run: impl FnOnce(&mut Transaction<'_>, &mut Environment<'_>, &mut Output) -> Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
         let tables = if beside.is_some() { &[] } else { tables };
         self.enter_tables(prepared_for, tables)?;
         let Self { tx, output, settings, server, cancel, user, database, claimed, .. } = self;

@@ -6,7 +6,7 @@ use super::transcript::Transcript;
 use crate::catalog::{Catalog, Tables};
 use crate::change::Changes;
 use crate::shared::Shared;
-use chiliad::raw::TableId;
+use chiliad::raw::{Columns, TableId};
 use chiliad::{Cancel, Database, Error, OpenTransaction, Pending, RunOptions};
 use chiliad_sql::{CatalogView, Modes, SqlError};
 use std::collections::BTreeSet;
@@ -24,8 +24,12 @@ pub(super) struct Tx {
     pub read_only: bool,
     /// Statements have read since what was read was last validated.
     unproved: bool,
-    /// Something of what they have read is told: more than how many rows they have written.
-    tells: bool,
+    /// These columns are told of rows that they have read, if anything is: more than how many rows they have written.
+    tells: Option<Columns>,
+    /// What it has changed of rows: the tables, and the columns there.
+    changed: Vec<(TableId, Columns)>,
+    /// It may have changed rows of any table.
+    changed_any: bool,
     /// It has met a conflict: nothing but its end is left.
     lost: bool,
     /// The version of the catalog by which it has begun.
@@ -233,7 +237,7 @@ impl Tx {
     /// Where a wait of the statement has ended before it got its lock, nothing of the transaction can go on either.
     pub fn judge(&mut self, error: SqlError) -> (SqlError, Option<Pending<()>>) {
         let has_read = std::mem::take(&mut self.unproved);
-        self.tells = false;
+        self.tells = None;
         if error.is_retryable() {
             self.lost = true;
             return (error, None);
@@ -266,8 +270,8 @@ impl Tx {
         let tells = std::mem::take(&mut self.tells);
         let Some(open) = &mut self.open else { return Ok(None) };
         let proved = match tells {
-            true => open.seen().map(Some),
-            false => open.validate().map(|()| None),
+            Some(columns) => open.seen_columns(columns).map(Some),
+            None => open.validate().map(|()| None),
         };
         match proved {
             Err(conflict @ Error::Conflict(_)) => {
@@ -278,9 +282,29 @@ impl Tx {
         }
     }
 
-    /// What the statements have read since is told, and not only how many rows they have written.
-    pub fn tells(&mut self) {
-        self.tells = true;
+    /// A statement is told of these columns of rows by table (`None`: of anything), and not only how many it has written.
+    /// What the transaction has itself made of what it has read stands for all of that.
+    pub fn tells(&mut self, told: Option<&[(TableId, Columns)]>) {
+        let own = |(table, columns): &(TableId, Columns)| {
+            let made = |(other, made): &(TableId, Columns)| {
+                other == table && (*made == Columns::ALL || made.meets(*columns))
+            };
+            self.changed.iter().any(made)
+        };
+        let told = told.filter(|told| !self.changed_any && !told.iter().any(own));
+        let columns = told.map_or(Columns::ALL, |told| {
+            told.iter().fold(Columns::NONE, |all, (_, columns)| all.with(*columns))
+        });
+        self.tells = Some(self.tells.unwrap_or(Columns::NONE).with(columns));
+    }
+
+    /// A statement changes these columns of rows of a table; `None`: any rows.
+    pub fn changes_rows(&mut self, changed: Option<(TableId, Columns)>) {
+        match changed {
+            None => self.changed_any = true,
+            Some(changed) if self.changed.contains(&changed) => {}
+            Some(changed) => self.changed.push(changed),
+        }
     }
 
     /// A statement has failed: an implicit transaction is over, a block can only be ended.
@@ -323,7 +347,8 @@ impl Tx {
     pub fn reopen(&mut self) {
         debug_assert!(self.savepoints.is_empty(), "a savepoint leaves a gap");
         self.open = None;
-        (self.unproved, self.tells, self.lost) = (false, false, false);
+        (self.unproved, self.tells, self.lost) = (false, None, false);
+        self.changed.clear();
     }
 
     /// Nothing but its end is left.

@@ -10,19 +10,19 @@ const TABLE: &str = "CREATE TABLE stock (id bigint PRIMARY KEY, amount bigint);
     INSERT INTO stock SELECT i, 10 FROM generate_series(1, 9) AS g(i)";
 
 /// A served database whose epochs are so long that nothing becomes durable unless somebody asks for it.
-struct World {
+pub(super) struct World {
     path: std::path::PathBuf,
-    db: Database,
+    pub(super) db: Database,
     marks: Table<i64, i64>,
     running: Running,
     /// Waits for what it commits.
-    client: Client,
+    pub(super) client: Client,
     /// Waits for nothing.
-    writer: Client,
+    pub(super) writer: Client,
 }
 
 impl World {
-    async fn new(name: &str, scheme: Scheme) -> Self {
+    pub(super) async fn new(name: &str, scheme: Scheme) -> Self {
         let name = format!("chiliad-{name}-{scheme}-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         _ = std::fs::remove_dir_all(&path);
@@ -37,12 +37,17 @@ impl World {
         Self { path, db, marks, running, client, writer }
     }
 
+    /// Something that is durable when all is that was committed before.
+    pub(super) fn mark(&self) -> Pending<()> {
+        self.db.submit(|tx| tx.put(&self.marks, &1, &1)).expect("committed")
+    }
+
     /// Commits a statement whose client does not ask that it be durable. What is returned is durable when it is: of the
     /// same epoch.
-    async fn put(&self, sql: &str) -> Pending<()> {
+    pub(super) async fn put(&self, sql: &str) -> Pending<()> {
         for _ in 0..50 {
             self.writer.batch_execute(sql).await.expect("committed");
-            let mark = self.db.submit(|tx| tx.put(&self.marks, &1, &1)).expect("committed");
+            let mark = self.mark();
             tokio::time::sleep(Duration::from_millis(50)).await;
             if !is_durable(&mark) {
                 return mark;
@@ -51,7 +56,7 @@ impl World {
         panic!("epochs go on ending, though nobody asks for it");
     }
 
-    fn end(self) {
+    pub(super) fn end(self) {
         let Self { path, db, marks, running, client, writer } = self;
         running.shutdown();
         drop((client, writer, marks, db));
@@ -59,7 +64,7 @@ impl World {
     }
 }
 
-fn is_durable(pending: &Pending<()>) -> bool {
+pub(super) fn is_durable(pending: &Pending<()>) -> bool {
     pending.is_durable().expect("a log")
 }
 

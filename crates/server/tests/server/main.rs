@@ -10,6 +10,7 @@ mod declared;
 mod derived;
 mod disconnects;
 mod drains;
+mod durable_columns;
 mod durable_replies;
 mod hermitage;
 mod loads;

@@ -8,7 +8,7 @@ use crate::error::{Result, SqlError};
 use crate::execute::RowSink;
 use crate::expr::{Context, Expr, eval};
 use crate::faults::MOVED_ROW_STAYS;
-use crate::plan::{Access, Change, Checks, Source};
+use crate::plan::{Access, Change, Checks, Source, columns_of};
 use crate::result_row::ResultRow;
 use crate::storage::same;
 use chiliad_api::Row;
@@ -171,7 +171,8 @@ pub(super) fn update(
         table.encode_changed(&body, columns, is_changed, &mut bytes)?;
     }
     if !moves {
-        return Ok(transaction(cx)?.update(handle, &bytes)?);
+        let columns = columns_of(table.id, assignments);
+        return Ok(transaction(cx)?.update_columns(handle, &bytes, columns)?);
     }
     let key = table.key_of(columns, None)?;
     let mut tx = transaction(cx)?;

@@ -37,13 +37,14 @@ use crate::arena::Arena;
 use crate::contract::{Abort, CommitPoint, Context, Needs, NoLockTable, Scheme, Step, Tables};
 use crate::epoch::Epochs;
 use crate::gaps::Gaps;
+use crate::recent::Recent;
 use crate::record_word;
 use crate::scheme::SchemeName;
 use crate::scheme::parts::min_insert_tid::{self, MinInsertTids};
 use crate::scheme::parts::opacity::Opacity;
 use crate::scheme::parts::versioned_read;
 use crate::version::Version;
-use chiliad_api::{Info, Intent, Part};
+use chiliad_api::{Columns, Info, Intent, Part};
 use chiliad_machine::{Machine, Word};
 use chiliad_storage::{Change, LocalHeap, RecordRef, Seen};
 
@@ -271,6 +272,37 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         // A removed row that has left its leaf is one of those that the leaf's minimum insert TID stands for.
         let newest = self.reads.iter().map(|read| read.word).max().unwrap_or(0);
         record_word::epoch(newest.max(gaps.min_insert_tid()))
+    }
+
+    #[cold]
+    fn seen_epoch_of(
+        &self,
+        recent: &Recent<M>,
+        gaps: &Gaps<M>,
+        columns: Columns,
+        durable: u64,
+    ) -> u64 {
+        if VARIANT != SILO || self.snapshot != 0 || columns == Columns::ALL {
+            return self.seen_epoch(gaps);
+        }
+        let epoch_of =
+            |read: &Read<M>| recent.epoch_of(read.record.address(), read.word, columns, durable);
+        let newest = self.reads.iter().map(epoch_of).max().unwrap_or(0);
+        newest.max(record_word::epoch(gaps.min_insert_tid()))
+    }
+
+    #[cold]
+    fn note_columns(
+        &self,
+        recent: &Recent<M>,
+        point: CommitPoint,
+        writes: &WriteSet<M>,
+        durable: u64,
+    ) {
+        for (write, columns) in writes.partial().filter(|_| VARIANT == SILO) {
+            let versions = (write.prior, point.order);
+            recent.note(write.record.address(), versions, columns, durable);
+        }
     }
 
     #[inline]

@@ -1,0 +1,53 @@
+//! Sets of columns: what a transaction changes of a row, and what somebody is told of one.
+
+use crate::TableId;
+
+/// A set of columns of any tables, that may hold more than it was given: one bit of 64 stands for each (a filter after
+/// Bloom, 1970, with one hash). So "it holds none of these" can be relied on, and "it holds one" cannot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Columns(u64);
+
+impl Columns {
+    /// No column.
+    pub const NONE: Self = Self(0);
+    /// All columns of all tables, and that a row is there.
+    pub const ALL: Self = Self(u64::MAX);
+
+    /// The column at this place of a table.
+    #[must_use]
+    pub fn of(table: TableId, place: usize) -> Self {
+        // Fibonacci hashing (Knuth, 1973, 6.4): neighbours get different bits.
+        let number = u64::from(table.0) << 16 ^ place as u64;
+        Self(1 << (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58))
+    }
+
+    /// Those of both.
+    #[must_use]
+    pub fn with(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
+    /// Whether they may have a column in common.
+    #[must_use]
+    pub fn meets(self, others: Self) -> bool {
+        self.0 & others.0 != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Columns;
+    use crate::TableId;
+
+    #[test]
+    fn what_was_put_in_is_found() {
+        let all = (0..40).map(|place| Columns::of(TableId(7), place));
+        let set = all.clone().fold(Columns::NONE, Columns::with);
+        assert!(all.clone().all(|one| set.meets(one) && one.meets(Columns::ALL)));
+        assert!(!Columns::NONE.meets(set));
+        // Of the columns of one table hardly two share a bit.
+        let pairs = (0..16).flat_map(|a| (0..a).map(move |b| (a, b)));
+        let of = |place| Columns::of(TableId(3), place);
+        assert!(pairs.filter(|&(a, b)| of(a).meets(of(b))).count() <= 6);
+    }
+}
