@@ -8,8 +8,17 @@ use crate::sleeper::Sleeper;
 use crate::until::Until;
 use crate::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
+
+/// A transaction that lies open between calls of its owner.
+pub(crate) struct Expected(Arc<Acks>);
+
+impl Drop for Expected {
+    fn drop(&mut self) {
+        self.0.engine.has_closed();
+    }
+}
 
 /// State shared by waiters and the log's threads.
 pub(crate) struct Acks {
@@ -75,6 +84,12 @@ impl Acks {
     /// Asks that an epoch end now rather than in its time.
     pub fn hurry(&self, epoch: u64) {
         self.engine.hurry(epoch);
+    }
+
+    /// A transaction is open, and may soon have to be durable, until what is returned is dropped.
+    pub fn expect(self: &Arc<Self>) -> Expected {
+        self.engine.has_opened();
+        Expected(Arc::clone(self))
     }
 
     /// As [`Acks::look`], and `waker` is woken when the answer changes.

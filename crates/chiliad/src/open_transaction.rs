@@ -1,5 +1,6 @@
 //! Transactions that stay open between calls: for a server whose clients send their statements one by one.
 
+use crate::acks::{Acks, Expected};
 use crate::cache::Out;
 use crate::raw::{Columns, Left};
 use crate::session::Plan;
@@ -45,6 +46,8 @@ pub struct OpenTransaction {
     /// Its savepoints that are set, the oldest first.
     savepoints: Vec<(Mark, Savepoint)>,
     retries: u32,
+    /// The log's threads know of it, until it is committed.
+    expected: Option<Expected>,
 }
 
 /// A point of an [`OpenTransaction`] to which [`OpenTransaction::roll_back_to`] leads.
@@ -107,8 +110,9 @@ impl OpenTransaction {
         let plan = Plan { snapshot, ..Plan::now(options) };
         let left = Some(session.session().open(database.rules(), plan, 0)?);
         let (database, options) = (database.clone(), options.clone());
+        let expected = database.rules().acks.as_ref().map(Acks::expect);
         let (savepoints, retries) = (Vec::new(), 0);
-        Ok(Self { session, database, options, snapshot, left, savepoints, retries })
+        Ok(Self { session, database, options, snapshot, left, savepoints, retries, expected })
     }
 
     /// The database.
@@ -277,6 +281,7 @@ impl OpenTransaction {
     /// # Errors
     /// As for [`Transaction::commit`]; [`Error::TransactionOver`] after a panic in an earlier part.
     pub fn commit(mut self) -> Result<()> {
+        self.expected = None;
         self.take()?.commit()
     }
 

@@ -220,6 +220,14 @@ impl<M: Machine, S: Scheme<M>> Store<M> for Database<M, S> {
         Self::hurry(self, epoch);
     }
 
+    fn has_opened(&self) {
+        Self::has_opened(self);
+    }
+
+    fn has_closed(&self) {
+        Self::has_closed(self);
+    }
+
     fn log_failure(&self) -> Option<Error> {
         Self::log_failure(self)
     }

@@ -152,6 +152,20 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         }
     }
 
+    /// A transaction is open whose owner comes back to it, until [`Database::has_closed`]: it may soon hurry.
+    pub fn has_opened(&self) {
+        if let Some(durable) = &self.inner.words.durable {
+            durable.log.has_opened();
+        }
+    }
+
+    /// Such a transaction is over.
+    pub fn has_closed(&self) {
+        if let Some(durable) = &self.inner.words.durable {
+            durable.log.has_closed();
+        }
+    }
+
     /// The commit epoch now.
     #[must_use]
     pub fn epoch(&self) -> u64 {

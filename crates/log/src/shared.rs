@@ -54,6 +54,9 @@ pub(crate) struct Lane<M: Machine> {
     pub runner: M::Word,
     /// Calls of [`Log::hurry`], counted in the first writer's lane: it ends epochs for those that call.
     pub hurries: M::Word,
+    /// Transactions that lay open between calls of their owners, and those of them that are over, counted there as well.
+    pub opened: M::Word,
+    pub closed: M::Word,
     /// The sequence of the segment that it writes to.
     pub open: M::Word,
     /// Where its log ends that is durable, and claimed or about to be.
@@ -109,6 +112,8 @@ impl<M: Machine> Log<M> {
             durable: M::Word::new(0),
             runner: M::Word::new(0),
             hurries: M::Word::new(0),
+            opened: M::Word::new(0),
+            closed: M::Word::new(0),
             open: M::Word::new(0),
             end: Latch::new(segment::begun(0, 0)),
             newcomers: Latch::new(Vec::new()),
@@ -201,9 +206,29 @@ impl<M: Machine> Log<M> {
     pub fn hurry(&self, epoch: u64) {
         // Relaxed: a guess at how many wait.
         self.lanes[0].hurries.fetch_add(1, Ordering::Relaxed);
-        // Release pairs with the acquire in `is_urgent`, and the writers are woken to look.
-        self.urgent.fetch_max(epoch, Ordering::AcqRel);
-        self.wake();
+        // Release pairs with the acquire in `is_urgent`, and the writers are woken to look: by the first who asks for the
+        // epoch.
+        if self.urgent.fetch_max(epoch, Ordering::AcqRel) < epoch {
+            self.wake();
+        }
+    }
+
+    /// A transaction is open whose owner comes back to it, until [`Log::has_closed`]: it may soon hurry as well.
+    pub fn has_opened(&self) {
+        // Relaxed, here and below: a guess at how many will hurry.
+        self.lanes[0].opened.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Such a transaction is over.
+    pub fn has_closed(&self) {
+        self.lanes[0].closed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Transactions that are open.
+    #[must_use]
+    pub fn opened(&self) -> u64 {
+        let closed = self.lanes[0].closed.load(Ordering::Relaxed);
+        self.lanes[0].opened.load(Ordering::Relaxed).saturating_sub(closed)
     }
 
     /// Calls of [`Log::hurry`] so far.

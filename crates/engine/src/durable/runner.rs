@@ -38,19 +38,25 @@ impl<M: Machine, S: Scheme<M>> LogRunner<M, S> {
         let (mut seen, mut quiet) = (0, 0);
         let mut gathering = Gathering::default();
         while !over() {
-            if self.hurries() && !gathering.goes_on(self.calls(), M::now()) {
-                gathering.ends(self.calls(), M::now());
-                self.database().tick();
+            let mut rest = None;
+            if self.hurries() {
+                rest = gathering.rests(self.opened(), M::now());
+                if rest.is_none() && !gathering.goes_on(self.calls(), M::now()) {
+                    gathering.ends(self.calls(), M::now());
+                    self.database().tick();
+                }
             }
             match self.step() {
                 Stepped::Claimed => {
-                    gathering.claims(self.calls(), M::now());
+                    gathering.claims(self.calls(), M::now(), M::ticks_per_second());
                     claimed();
                 }
                 Stepped::Failed => claimed(),
                 Stepped::Idle | Stepped::Wrote => {}
             }
-            if self.hurries() {
+            if let Some(until) = rest {
+                M::park_until(until);
+            } else if self.hurries() {
                 // A commit window is open, or somebody is expected who hurries, too: they may want this core.
                 M::yield_now();
             } else {
@@ -68,6 +74,11 @@ impl<M: Machine, S: Scheme<M>> LogRunner<M, S> {
 
     fn written_bytes(&self) -> u64 {
         self.inner.words.durable.as_ref().map_or(0, |durable| durable.log.written_bytes())
+    }
+
+    /// Transactions that are open and may hurry.
+    fn opened(&self) -> u64 {
+        self.inner.words.durable.as_ref().map_or(0, |durable| durable.log.opened())
     }
 
     /// Calls of those that hurry so far.
