@@ -1,16 +1,16 @@
-//! Sets of columns: what a transaction changes of a row, and what somebody is told of one.
+//! Sets of columns: those that a transaction changes of a row, and those that a client is shown of it.
 
 use crate::TableId;
 
-/// A set of columns of any tables, that may hold more than it was given: one bit of 64 stands for each (a filter after
-/// Bloom, 1970, with one hash). So "it holds none of these" can be relied on, and "it holds one" cannot.
+/// A set of columns of any tables: a filter of 64 bits after Bloom (1970), with one hash. Two sets that do not meet have no
+/// column in common; two that meet may have none either.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Columns(u64);
 
 impl Columns {
     /// No column.
     pub const NONE: Self = Self(0);
-    /// All columns of all tables, and that a row is there.
+    /// All columns of all tables; of a row also that it exists.
     pub const ALL: Self = Self(u64::MAX);
 
     /// The column at this place of a table.
@@ -34,6 +34,12 @@ impl Columns {
     }
 }
 
+impl FromIterator<Self> for Columns {
+    fn from_iter<I: IntoIterator<Item = Self>>(sets: I) -> Self {
+        sets.into_iter().fold(Self::NONE, Self::with)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Columns;
@@ -42,7 +48,7 @@ mod tests {
     #[test]
     fn what_was_put_in_is_found() {
         let all = (0..40).map(|place| Columns::of(TableId(7), place));
-        let set = all.clone().fold(Columns::NONE, Columns::with);
+        let set: Columns = all.clone().collect();
         assert!(all.clone().all(|one| set.meets(one) && one.meets(Columns::ALL)));
         assert!(!Columns::NONE.meets(set));
         // Of the columns of one table hardly two share a bit.

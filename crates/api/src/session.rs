@@ -92,19 +92,14 @@ pub trait Session<M: Machine>: Transaction {
         if error.is_retryable() { error } else { self.validate().err().unwrap_or(error) }
     }
 
-    /// The newest commit epoch of what the transaction in progress has read so far, as far as the engine knows it: with
-    /// that all of it is durable. By default the engine does not know, and says an epoch that never comes: then it is the
-    /// one in progress.
-    fn seen_epoch(&self) -> u64 {
-        u64::MAX
-    }
-
-    /// As [`Session::seen_epoch`], for somebody who is told of these columns alone of what was read, while all epochs
-    /// through `durable` are durable: rows count by when these columns changed, as far as the engine knows that.
-    /// What the transaction has made of its reads, and reads again, the caller has to count as told.
-    fn seen_epoch_of(&self, columns: Columns, durable: u64) -> u64 {
+    /// The newest commit epoch in which anything changed that the transaction in progress has read so far, in these columns
+    /// of rows: when that is durable, so is what they show. All epochs through `durable` are. By default the engine does not
+    /// know, and returns an epoch that never comes: then it is the one in progress. An engine may count changes of other
+    /// columns, too. It does not know what the transaction has computed from its reads and written: a caller that reads this
+    /// again asks for [`Columns::ALL`].
+    fn seen_epoch(&self, columns: Columns, durable: u64) -> u64 {
         let _ = (columns, durable);
-        self.seen_epoch()
+        u64::MAX
     }
 
     /// The name by which transactions that run inside the one in progress know it: [`Intent::outer`].
@@ -272,16 +267,10 @@ impl<'s, M: Machine, S: Session<M> + ?Sized> Running<'s, M, S> {
         self.session.validate()
     }
 
-    /// The newest commit epoch of what was read so far: [`Session::seen_epoch`].
+    /// The newest commit epoch in which these columns changed of what was read so far: [`Session::seen_epoch`].
     #[must_use]
-    pub fn seen_epoch(&self) -> u64 {
-        self.session.seen_epoch()
-    }
-
-    /// The newest commit epoch that the told columns of what was read so far depend on: [`Session::seen_epoch_of`].
-    #[must_use]
-    pub fn seen_epoch_of(&self, columns: Columns, durable: u64) -> u64 {
-        self.session.seen_epoch_of(columns, durable)
+    pub fn seen_epoch(&self, columns: Columns, durable: u64) -> u64 {
+        self.session.seen_epoch(columns, durable)
     }
 
     /// The name by which transactions that run inside this one know it: [`Intent::outer`].

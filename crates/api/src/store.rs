@@ -221,12 +221,12 @@ pub trait Store<M: Machine> {
         let _ = epoch;
     }
 
-    /// A transaction is open whose owner comes back to it, until [`Store::has_closed`]: who ends epochs for those that hurry
-    /// may wait for it.
-    fn has_opened(&self) {}
+    /// A transaction is open whose owner comes back to it, until [`Store::transaction_closed`]. An engine that ends epochs for
+    /// callers of [`Store::hurry`] may wait a moment for it.
+    fn transaction_opened(&self) {}
 
     /// Such a transaction is over.
-    fn has_closed(&self) {}
+    fn transaction_closed(&self) {}
 
     /// Why the database only reads since its log has failed; `None` if it has not.
     fn log_failure(&self) -> Option<Error> {

@@ -341,9 +341,9 @@ pub trait Transaction {
     /// row of another transaction.
     fn update(&mut self, row: Row, value: &[u8]) -> Result<()>;
 
-    /// As [`Transaction::update`], where no other than these columns of the row change: an engine that remembers it can tell
-    /// others that the rest is as durable as it was before ([`crate::Session::seen_epoch_of`]). Where it is not so, they are
-    /// told of what a crash may take back.
+    /// As [`Transaction::update`], of a value that differs from the row's in these columns at most. An engine that remembers
+    /// this knows that the other columns are as durable as before ([`crate::Session::seen_epoch`]). If the value differs
+    /// elsewhere, a client may be shown what a crash takes back.
     ///
     /// # Errors
     /// As for [`Transaction::update`].

@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
-/// A transaction that lies open between calls of its owner.
+/// A transaction that the log's threads count as open.
 pub(crate) struct Expected(Arc<Acks>);
 
 impl Drop for Expected {
     fn drop(&mut self) {
-        self.0.engine.has_closed();
+        self.0.engine.transaction_closed();
     }
 }
 
@@ -42,14 +42,14 @@ impl Acks {
 
     /// Whether an epoch is durable; an error if it never will be.
     pub fn look(&self, epoch: u64) -> Option<Result<()>> {
-        // Acquire, both: pair with the releases in `publish`.
-        if self.durable.load(Ordering::Acquire) >= epoch {
+        if self.durable() >= epoch {
             return Some(Ok(()));
         }
+        // Acquire pairs with the release in `publish`.
         self.failed.load(Ordering::Acquire).then(|| Err(self.failure()))
     }
 
-    /// All transactions of this epoch and before are durable.
+    /// The newest epoch that is durable, with all before it.
     pub fn durable(&self) -> u64 {
         // Acquire pairs with the release in `publish`.
         self.durable.load(Ordering::Acquire)
@@ -86,9 +86,9 @@ impl Acks {
         self.engine.hurry(epoch);
     }
 
-    /// A transaction is open, and may soon have to be durable, until what is returned is dropped.
+    /// The log's threads count a transaction as open until the caller drops what this returns.
     pub fn expect(self: &Arc<Self>) -> Expected {
-        self.engine.has_opened();
+        self.engine.transaction_opened();
         Expected(Arc::clone(self))
     }
 
@@ -115,7 +115,7 @@ impl Acks {
     /// Tells everybody what the log has reached.
     pub fn publish(&self) {
         let waiting = self.lock();
-        // Release, both: pair with the acquires in `look`.
+        // Release, both: pair with the acquires in `durable` and `look`.
         let durable = self.engine.durable_epoch();
         self.durable.fetch_max(durable, Ordering::Release);
         if self.engine.log_failure().is_some() {

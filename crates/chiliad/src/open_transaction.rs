@@ -46,7 +46,7 @@ pub struct OpenTransaction {
     /// Its savepoints that are set, the oldest first.
     savepoints: Vec<(Mark, Savepoint)>,
     retries: u32,
-    /// The log's threads know of it, until it is committed.
+    /// The log's threads count it as open until it commits.
     expected: Option<Expected>,
 }
 
@@ -190,10 +190,11 @@ impl OpenTransaction {
         self.seen_columns(Columns::ALL)
     }
 
-    /// As [`OpenTransaction::seen`], for somebody who is told of these columns alone of the rows that were read: one who
-    /// learns an account's owner need not wait for what has just been booked there. Known under `silo`, of
-    /// changes by [`Transaction::update_columns`](crate::raw::Transaction::update_columns). Of rows that the transaction
-    /// has written itself only columns that it has not made of others may be told of.
+    /// As [`OpenTransaction::seen`], where only these columns are shown of the rows that were read: who shows an account's
+    /// owner need not wait for what was booked there a moment ago. `silo` knows which columns
+    /// [`Transaction::update_columns`](crate::raw::Transaction::update_columns) has changed; everything else counts as a
+    /// change of the whole row. Where the transaction shows again what it has computed from its reads and written, the
+    /// columns are [`Columns::ALL`].
     ///
     /// # Errors
     /// As for [`OpenTransaction::validate`].
@@ -201,9 +202,9 @@ impl OpenTransaction {
         let acks = self.database.rules().acks.clone();
         self.with(|tx| {
             tx.raw().validate()?;
-            let newest = acks.as_ref().map_or(0, |acks| {
-                acks.epoch().min(tx.raw().seen_epoch_of(columns, acks.durable()))
-            });
+            let newest = acks
+                .as_ref()
+                .map_or(0, |acks| acks.epoch().min(tx.raw().seen_epoch(columns, acks.durable())));
             Ok(Pending::new((), newest, false, acks))
         })
     }

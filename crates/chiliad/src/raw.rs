@@ -95,9 +95,9 @@ impl<'w> Untyped<'w> {
         self.running.validate()
     }
 
-    /// The newest commit epoch that somebody depends on who is told of these columns of what was read so far.
-    pub(crate) fn seen_epoch_of(&self, columns: Columns, durable: u64) -> u64 {
-        self.running.seen_epoch_of(columns, durable)
+    /// The newest commit epoch in which these columns changed of what was read so far, as far as the scheme knows it.
+    pub(crate) fn seen_epoch(&self, columns: Columns, durable: u64) -> u64 {
+        self.running.seen_epoch(columns, durable)
     }
 
     /// Why the transaction cannot commit: it has met a conflict, or what it has read is no state

@@ -220,12 +220,12 @@ impl<M: Machine, S: Scheme<M>> Store<M> for Database<M, S> {
         Self::hurry(self, epoch);
     }
 
-    fn has_opened(&self) {
-        Self::has_opened(self);
+    fn transaction_opened(&self) {
+        Self::transaction_opened(self);
     }
 
-    fn has_closed(&self) {
-        Self::has_closed(self);
+    fn transaction_closed(&self) {
+        Self::transaction_closed(self);
     }
 
     fn log_failure(&self) -> Option<Error> {

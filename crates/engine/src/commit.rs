@@ -112,14 +112,22 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let value = self.verification.payload(write, &self.arena);
             self.scheme.install(&mut cx, point, &mut self.writes, at, value);
         }
-        if self.writes.has_partial()
-            && let Some(durable) = &self.inner.words.durable
-        {
-            let through = durable.log.durable();
-            self.scheme.note_columns(&self.inner.recent, point, &self.writes, through);
+        if self.writes.has_partial() {
+            self.note_columns(point);
         }
         let in_place = |write: &Write<M>| write.is_void() || write.spare[1].is_none();
         debug_assert!(self.writes.entries.iter().all(in_place), "each value is in its record");
+    }
+
+    /// Remembers which columns the installed writes have changed, where that is known.
+    #[cold]
+    fn note_columns(&self, point: CommitPoint) {
+        let Some(durable) = &self.inner.words.durable else { return };
+        let through = durable.log.durable();
+        for (write, columns) in self.writes.partial() {
+            let versions = (write.prior, point.order);
+            self.inner.recent.note(write.record.address(), versions, columns, through);
+        }
     }
 
     /// Asserts the invariants of every write set that is about to be prepared.

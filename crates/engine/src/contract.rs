@@ -171,6 +171,9 @@ pub struct Needs {
     /// The scheme keeps an addition apart from what was read until `prepare`: `Kind::Add` of its write set. Others are
     /// given a write of what the transaction has read.
     pub carries_additions: bool,
+    /// The words of versions begin with their commit epoch, and no record has one twice: the engine remembers which columns
+    /// have changed between two of them (`recent.rs`).
+    pub knows_columns: bool,
     /// Words that each record has for the scheme besides its header word: `RecordRef::further`.
     pub record_words: usize,
     /// Reads and writes go through a private copy of the whole row (Yu et al., 2014, 2.2), also where a transaction
@@ -187,6 +190,7 @@ impl Needs {
         watches_gaps: false,
         versions_expire: false,
         carries_additions: false,
+        knows_columns: false,
         record_words: 0,
         copies_rows: false,
     };
@@ -393,7 +397,8 @@ pub trait Scheme<M: Machine>: Sized + 'static {
         u64::MAX
     }
 
-    /// As [`Scheme::seen_epoch`], where only these columns of rows are told, and all through `durable` is durable.
+    /// As [`Scheme::seen_epoch`], of these columns of rows, where all epochs through `durable` are durable. Schemes with
+    /// [`Needs::knows_columns`] ask `recent` for the records that they have read.
     fn seen_epoch_of(
         &self,
         recent: &Recent<M>,
@@ -403,17 +408,6 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     ) -> u64 {
         let _ = (recent, columns, durable);
         self.seen_epoch(gaps)
-    }
-
-    /// Of some writes, which are all installed, it is known which columns they have changed.
-    fn note_columns(
-        &self,
-        recent: &Recent<M>,
-        point: CommitPoint,
-        writes: &WriteSet<M>,
-        durable: u64,
-    ) {
-        let _ = (recent, point, writes, durable);
     }
 
     /// All writes are installed: closes the commit window and releases what the transaction holds.

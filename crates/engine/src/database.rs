@@ -152,17 +152,18 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         }
     }
 
-    /// A transaction is open whose owner comes back to it, until [`Database::has_closed`]: it may soon hurry.
-    pub fn has_opened(&self) {
+    /// A transaction is open whose owner comes back to it, until [`Database::transaction_closed`]: it may soon call
+    /// [`Database::hurry`].
+    pub fn transaction_opened(&self) {
         if let Some(durable) = &self.inner.words.durable {
-            durable.log.has_opened();
+            durable.log.transaction_opened();
         }
     }
 
     /// Such a transaction is over.
-    pub fn has_closed(&self) {
+    pub fn transaction_closed(&self) {
         if let Some(durable) = &self.inner.words.durable {
-            durable.log.has_closed();
+            durable.log.transaction_closed();
         }
     }
 

@@ -1,19 +1,19 @@
 //! Which columns have changed of rows that were overwritten a moment ago.
 //!
-//! Whoever tells a client of a row waits until its version is durable. A row that everybody changes, as the one with a
-//! balance of a whole branch, has hardly ever a durable version; but most who read it are told of its name. So this table
-//! remembers for such rows how they came from an older version to the newest one. It may forget: then a row counts
-//! by its version.
+//! A server shows a client a row only when the row's version is durable. The newest version of a row that all
+//! transactions change, such as a branch with its balance, hardly ever is; but most queries ask for the branch's name. So
+//! this table remembers, for rows that were overwritten a moment ago, in which columns the newest version differs from
+//! an older one. It may lose an entry: then the row counts by its newest version.
 //!
-//! A row has the slot to which its address leads, and shares it. An entry says: from the version `base` to the version
-//! `word`, the row `record` has changed in `columns` at most. Versions are told by their words, which no row has twice, so
-//! that an entry is true of them however late it is made or read.
+//! Records share slots, by the hash of their address. An entry says that the record `record` has changed in no other columns
+//! than `columns` from the version `base` to the version `word`. A version is named by its word, which no record has twice, so
+//! an entry stays true however late it is made or read.
 
 use crate::record_word;
 use chiliad_api::Columns;
 use chiliad_machine::{Latch, Machine};
 
-/// As many rows are changed again and again by all; of two in one slot the last one is remembered.
+/// Enough for the rows that all transactions change. Of two records in one slot the one that changed last has it.
 const SLOTS: usize = 256;
 
 struct Entry {
@@ -25,7 +25,7 @@ struct Entry {
 
 /// One table for a database.
 pub struct Recent<M: Machine> {
-    /// None on simulated machines, where nobody is told of anything.
+    /// None on simulated machines, where no client is shown anything.
     slots: Box<[Latch<M, Option<Entry>>]>,
 }
 
@@ -36,13 +36,14 @@ impl<M: Machine> Recent<M> {
     }
 
     fn slot(&self, record: u64) -> Option<&Latch<M, Option<Entry>>> {
-        // Fibonacci hashing, as for `Columns`; the lowest bits of an address say nothing.
-        let hash = (record >> 3).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        // Not `hash_of`: records of one size lie in a row, mostly, and these bits of the product spread some tens of them over
+        // the few slots without a collision; of whole 16 bytes they do not.
+        let hash = (record >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         self.slots.get(hash as usize % self.slots.len().max(1))
     }
 
-    /// A commit has changed these columns of a row, from the version `prior` to the version `word`; all through `durable` is
-    /// durable.
+    /// A commit has changed these columns of a record, from the version `prior` to the version `word`. All epochs through
+    /// `durable` are durable.
     pub fn note(&self, record: u64, (prior, word): (u64, u64), columns: Columns, durable: u64) {
         debug_assert!(prior < word, "a version is newer than the one before");
         let Some(slot) = self.slot(record) else { return };
@@ -55,8 +56,8 @@ impl<M: Machine> Recent<M> {
         });
     }
 
-    /// The epoch through which all must be durable, so that a client may be told of these columns of a row whose version is
-    /// `word`; all through `durable` is.
+    /// The commit epoch by which these columns count of a record whose version is `word`: a client may be shown them when that
+    /// is durable. All epochs through `durable` are.
     pub fn epoch_of(&self, record: u64, word: u64, columns: Columns, durable: u64) -> u64 {
         let epoch = record_word::epoch(word);
         let Some(slot) = self.slot(record).filter(|_| epoch > durable) else { return epoch };

@@ -16,6 +16,12 @@ const _: () = assert!(SLOTS_INITIAL.is_power_of_two() && GROWTH.is_power_of_two(
 /// few, so that a short one after a long one does not clear, and have in its cache, what only the long one needed.
 pub struct RecordSlots(Vec<u32>);
 
+/// The hash of a record's address (Fibonacci hashing: Knuth, 1973, 6.4). Its lowest bits tell no record from another.
+#[inline]
+pub fn hash_of(address: u64) -> usize {
+    ((address >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
+}
+
 impl RecordSlots {
     pub fn new() -> Self {
         Self(vec![0; SLOTS_INITIAL])
@@ -32,8 +38,7 @@ impl RecordSlots {
     #[inline]
     fn first<M: Machine>(&self, record: RecordRef<M>) -> usize {
         debug_assert!(self.0.len().is_power_of_two(), "a mask finds the slot");
-        let hash = (record.address() >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        hash as usize & (self.0.len() - 1)
+        hash_of(record.address()) & (self.0.len() - 1)
     }
 
     /// The position of `record`, if it has one.

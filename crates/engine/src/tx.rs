@@ -128,14 +128,7 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
         self.core.validate()
     }
 
-    fn seen_epoch(&self) -> u64 {
-        match self.core.attempt.went_by {
-            true => u64::MAX,
-            false => self.core.scheme.seen_epoch(&self.core.gaps),
-        }
-    }
-
-    fn seen_epoch_of(&self, columns: Columns, durable: u64) -> u64 {
+    fn seen_epoch(&self, columns: Columns, durable: u64) -> u64 {
         let Core { scheme, inner, gaps, attempt, .. } = &self.core;
         match attempt.went_by {
             true => u64::MAX,

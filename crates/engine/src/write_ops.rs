@@ -315,7 +315,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.align_indexes(view)
     }
 
-    /// As [`Core::update`], where no other than these columns change.
+    /// As [`Core::update`], of a value that differs from the row's in these columns at most.
     pub fn update_columns(
         &mut self,
         view: &View<M>,
@@ -324,6 +324,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         columns: Columns,
     ) -> Result<()> {
         debug_assert!(matches!(self.attempt.state, State::Active), "a transaction is in hand");
+        if !S::NEEDS.knows_columns || self.inner.words.durable.is_none() {
+            return self.update(view, row, value);
+        }
         let record = self.handles.access(row)?.record;
         let before = self.writes.changed_so_far(record);
         self.update(view, row, value)?;

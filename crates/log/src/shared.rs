@@ -54,7 +54,7 @@ pub(crate) struct Lane<M: Machine> {
     pub runner: M::Word,
     /// Calls of [`Log::hurry`], counted in the first writer's lane: it ends epochs for those that call.
     pub hurries: M::Word,
-    /// Transactions that lay open between calls of their owners, and those of them that are over, counted there as well.
+    /// Calls of [`Log::transaction_opened`] and of [`Log::transaction_closed`], counted in the first writer's lane as well.
     pub opened: M::Word,
     pub closed: M::Word,
     /// The sequence of the segment that it writes to.
@@ -213,14 +213,14 @@ impl<M: Machine> Log<M> {
         }
     }
 
-    /// A transaction is open whose owner comes back to it, until [`Log::has_closed`]: it may soon hurry as well.
-    pub fn has_opened(&self) {
+    /// A transaction is open whose owner comes back to it, until [`Log::transaction_closed`]: it may soon call [`Log::hurry`].
+    pub fn transaction_opened(&self) {
         // Relaxed, here and below: a guess at how many will hurry.
         self.lanes[0].opened.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Such a transaction is over.
-    pub fn has_closed(&self) {
+    pub fn transaction_closed(&self) {
         self.lanes[0].closed.fetch_add(1, Ordering::Relaxed);
     }
 

@@ -8,7 +8,7 @@ mod seeds;
 use chiliad::Database;
 use chiliad_server::Running;
 use common::raw::{Raw, Said};
-use common::{resident, serve};
+use common::{Dice, resident, serve};
 use seeds::{NESTS, SCHEMA, STATEMENTS, WORDS};
 use std::time::{Duration, Instant};
 
@@ -17,25 +17,6 @@ const STATEMENTS_EACH: usize = 1500;
 const CLIENTS: u64 = 4;
 /// No statement takes longer: they are told to end after a second.
 const LONGEST: Duration = Duration::from_secs(20);
-
-/// The dice of one client.
-struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) ^ (self.0 >> 5 & 0xffff)
-    }
-
-    fn below(&mut self, most: usize) -> usize {
-        self.next() as usize % most.max(1)
-    }
-
-    fn one_of<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        of[self.below(of.len())]
-    }
-}
 
 /// The words, numbers, strings and signs of a text, blanks between them included.
 fn pieces(text: &str) -> Vec<String> {

@@ -8,12 +8,12 @@ mod talks;
 use chiliad::Database;
 use chiliad_server::Running;
 use common::raw::{Raw, Said};
-use common::{resident, serve, until};
+use common::{Dice, resident, serve, until};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use talks::{Dice, bytes_of, change_bytes, change_messages, talks};
+use talks::{bytes_of, change_bytes, change_messages, talks};
 
 /// Connections of each of the clients; `CHILIAD_HOSTILE_CONNECTIONS` has more made.
 const CONNECTIONS_EACH: u64 = 1000;

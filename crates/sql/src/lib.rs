@@ -62,7 +62,8 @@ pub use load::{CopyFields, RowLoader};
 pub use numeric::Numeric;
 pub use prepare::prepare;
 pub use prepared::{
-    Copy, CopyFormat, Cursor, Fetch, Kind, Modes, OutputColumn, Prepared, Set, TransactionControl,
+    Copy, CopyFormat, Cursor, Fetch, Kind, Modes, OutputColumn, Prepared, RowChanges, Set,
+    TransactionControl,
 };
 pub use procedure::{Argument, ProcedureBody, call_arguments, converted};
 pub use result_row::ResultRow;

@@ -273,8 +273,7 @@ pub(crate) struct Change {
 
 /// The columns of a table that are given values.
 pub(crate) fn columns_of(table: TableId, assignments: &[(usize, Expr)]) -> Columns {
-    let of = |(place, _): &(usize, Expr)| Columns::of(table, *place);
-    assignments.iter().map(of).fold(Columns::NONE, Columns::with)
+    assignments.iter().map(|(place, _)| Columns::of(table, *place)).collect()
 }
 
 impl Query {
@@ -293,43 +292,36 @@ impl Query {
             Body::Select(select) => select.walk(each),
         }
     }
-}
 
-impl Query {
-    /// Calls `each` for every table that it reads, within its expressions, too.
-    fn accesses(&self, each: &mut dyn FnMut(&Access)) {
-        self.sources(each);
-        self.walk(&mut |expr| {
-            if let Expr::Subquery(it) = expr {
-                it.query.sources(each);
-            }
-        });
-    }
-
-    /// The columns that it looks at, by table.
+    /// The columns that it looks at, for each table that it reads.
     pub fn columns(&self) -> Vec<(TableId, Columns)> {
         let mut found = Vec::new();
-        self.accesses(&mut |access| {
-            let id = access.table.id;
-            let columns = access.needed.iter().map(|&place| Columns::of(id, place));
-            found.push((id, columns.fold(Columns::NONE, Columns::with)));
+        self.add_columns(&mut found);
+        self.walk(&mut |expr| {
+            if let Expr::Subquery(it) = expr {
+                it.query.add_columns(&mut found);
+            }
         });
         found
     }
 
-    /// As [`Query::accesses`], but for expressions.
-    fn sources(&self, each: &mut dyn FnMut(&Access)) {
+    /// Adds those of the tables outside of expressions.
+    fn add_columns(&self, found: &mut Vec<(TableId, Columns)>) {
         match &self.body {
             Body::Values(_) => {}
             Body::Set(set) => {
-                set.one.sources(each);
-                set.two.sources(each);
+                set.one.add_columns(found);
+                set.two.add_columns(found);
             }
             Body::Select(select) => {
                 for source in &select.sources {
                     match &source.kind {
-                        SourceKind::Table(access) => each(access),
-                        SourceKind::Query(query) => query.sources(each),
+                        SourceKind::Table(access) => {
+                            let id = access.table.id;
+                            let columns = access.needed.iter().map(|&at| Columns::of(id, at));
+                            found.push((id, columns.collect()));
+                        }
+                        SourceKind::Query(query) => query.add_columns(found),
                         SourceKind::Series(_) => {}
                     }
                 }

@@ -84,6 +84,17 @@ pub enum Kind {
     Close(Option<String>),
 }
 
+/// What a statement changes of rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RowChanges {
+    /// It writes none.
+    Nothing,
+    /// It changes these columns of rows of one table. [`Columns::ALL`]: it may also insert or delete them.
+    Columns(TableId, Columns),
+    /// It may write any.
+    Anything,
+}
+
 /// `DECLARE .. CURSOR`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cursor {
@@ -246,28 +257,24 @@ impl Prepared {
         &self.tables
     }
 
-    /// What a client learns of rows by its result, beside how many were written: for each table that it reads the columns
-    /// that it looks at. `None`: anything.
+    /// The columns of rows that its result depends on, by table. `None`: any, since it is no query.
     #[must_use]
     pub fn told(&self) -> Option<&[(TableId, Columns)]> {
-        match self.kind {
-            Kind::Query { .. } => Some(&self.read),
-            Kind::Write if self.columns.is_empty() => Some(&[]),
-            _ => None,
-        }
+        matches!(self.kind, Kind::Query { .. }).then_some(&self.read)
     }
 
-    /// The table that it changes, if it changes one, and in which columns of its rows.
+    /// What it changes of rows.
     #[must_use]
-    pub fn changed(&self) -> Option<(TableId, Columns)> {
-        match &self.plan {
-            Plan::Insert(insert) => Some((insert.table.id, Columns::ALL)),
-            Plan::Change(change) => {
+    pub fn row_changes(&self) -> RowChanges {
+        match (&self.kind, &self.plan) {
+            (Kind::Query { .. }, _) => RowChanges::Nothing,
+            (_, Plan::Insert(insert)) => RowChanges::Columns(insert.table.id, Columns::ALL),
+            (_, Plan::Change(change)) => {
                 let id = change.table.id;
                 let assigned = change.assignments.as_ref().map(|it| columns_of(id, it));
-                Some((id, assigned.unwrap_or(Columns::ALL)))
+                RowChanges::Columns(id, assigned.unwrap_or(Columns::ALL))
             }
-            _ => None,
+            _ => RowChanges::Anything,
         }
     }
 

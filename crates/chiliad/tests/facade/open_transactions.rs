@@ -334,7 +334,7 @@ fn tables_may_come_and_go_meanwhile() {
     }
 }
 
-/// Who is told of a column waits for the changes there; under `silo` not for those beside it, where they were told as such.
+/// A column counts by its last change. Under `silo` changes of other columns by `update_columns` do not make it younger.
 #[test]
 fn columns_are_as_durable_as_their_last_change() {
     for scheme in serializable() {

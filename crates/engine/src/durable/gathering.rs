@@ -4,17 +4,17 @@
 //! sync serves one of them. So a writer that has made an epoch durable expects those that it has just answered to come back,
 //! and does not end the next epoch for who waits already before they have, or half the time of a sync has passed.
 //!
-//! A sync costs the processors some 0.1 ms: fences, interrupts, wake-ups. Where many transactions are open that have work
-//! for them meanwhile (PostgreSQL's `commit_siblings`), a moment between two syncs costs nobody anything, and spares some.
+//! A sync costs the processors some 0.1 ms: fences, interrupts, wake-ups. While many transactions are open (PostgreSQL asks
+//! the same by `commit_siblings`), the processors have other work, and a writer that rests between two syncs saves some of them.
 
 /// Open transactions from which on a writer rests between two syncs.
 const OPEN_MIN: u64 = 8;
 /// Of a second: how long it rests after a sync.
 const RESTS_PER_SECOND: u64 = 3_000;
-/// Syncs in a row that served one call each, from which on it does not rest any more: transactions that are open may lie
+/// After so many syncs in a row that served at most one call each it does not rest any more: the open transactions may be
 /// idle.
 const LONE_MAX: u32 = 16;
-/// After so many it tries again.
+/// After so many it rests again.
 const LONE_END: u32 = 1_000;
 
 /// Counts the calls of `Log::hurry` for one writer, and decides when it waits for more of them. Times are the machine's ticks.
@@ -41,7 +41,7 @@ impl Gathering {
         calls < self.awaited && now < self.until
     }
 
-    /// Until when to rest before an epoch is ended, where so many transactions are open.
+    /// Until when the writer rests before it ends an epoch, while so many transactions are open; `None`: it does not rest.
     pub fn rests(&self, open: u64, now: u64) -> Option<u64> {
         (open >= OPEN_MIN && now < self.rest).then_some(self.rest)
     }
@@ -140,7 +140,7 @@ mod tests {
             it.claims(call, call * 100 + 50, SECOND);
             rests += usize::from(it.rests(9, call * 100 + 51).is_some());
         }
-        assert_eq!(rests, 16, "and one more in the next thousand");
+        assert_eq!(rests, 16, "fifteen at first, and the thousandth again");
         it.ends(1_002, 100_200);
         it.claims(1_002, 100_250, SECOND);
         assert!(it.rests(9, 100_251).is_some(), "several have come at once");

@@ -7,7 +7,9 @@ use crate::copy::{Decoder, Fields};
 use crate::plans::Plan;
 use crate::turns::give_way;
 use crate::wire::{Message, Writer};
-use chiliad_sql::{Copy, CopyFields, CopyFormat, Datum, OutputColumn, SqlError, codec, execute};
+use chiliad_sql::{
+    Copy, CopyFields, CopyFormat, Datum, OutputColumn, RowChanges, SqlError, codec, execute,
+};
 use std::sync::Arc;
 
 /// The longest row.
@@ -123,7 +125,8 @@ impl Dialog {
         let columns = plan.prepared.columns();
         let (prepared_for, tables) = (plan.shared_version(), plan.prepared.tables());
         let (mut put, mut put_bytes) = (0, 0);
-        let more = self.part_on(prepared_for, tables, beside.as_mut(), |tx, environment, _| {
+        let (any, aside) = (RowChanges::Anything, beside.as_mut());
+        let more = self.part_on(prepared_for, tables, any, aside, |tx, environment, _| {
             let mut loader = plan.prepared.loader();
             while let Some(fields) = decoder.next(last)? {
                 put_bytes += fields.bytes();

@@ -4,7 +4,7 @@ use super::beside::{Beside, PIECE_BYTES, ROW_BYTES};
 use super::dialog::Dialog;
 use chiliad::Error;
 use chiliad::raw::{Range, TableId, Transaction as _};
-use chiliad_sql::{Rewrite, SqlError};
+use chiliad_sql::{Rewrite, RowChanges, SqlError};
 use core::ops::{Bound, ControlFlow};
 
 impl Dialog {
@@ -28,7 +28,8 @@ impl Dialog {
         loop {
             let mut piece: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
             let mut last = None;
-            self.part_on(None, &[from, to], beside.as_mut(), |tx, environment, _| {
+            let any = RowChanges::Anything;
+            self.part_on(None, &[from, to], any, beside.as_mut(), |tx, environment, _| {
                 chiliad_sql::Environment::check(environment)?;
                 let range = Range { low: low.as_ref().map(Vec::as_slice), ..Range::all() };
                 let (mut bytes, mut refused) = (0, None);

@@ -6,7 +6,7 @@ use crate::plans::Plan;
 use crate::procedures::Body;
 use crate::wire::Writer;
 use chiliad::raw::Transaction as _;
-use chiliad_sql::{Datum, Procedure, SqlError, call_arguments, converted};
+use chiliad_sql::{Datum, Procedure, RowChanges, SqlError, call_arguments, converted};
 
 impl Dialog {
     /// CALL: runs a procedure of the application, or one that is declared in SQL, in the transaction.
@@ -36,7 +36,8 @@ impl Dialog {
         let body = self.server.bodies.get(self.tables(), name, &text)?;
         let values = converted(name, arguments, body.procedure.types())?;
         let version = shared_version(body.compiled.catalog_version());
-        self.part_on(version, body.compiled.tables(), None, |tx, environment, _| {
+        let (tables, any) = (body.compiled.tables(), RowChanges::Anything);
+        self.part_on(version, tables, any, None, |tx, environment, _| {
             body.compiled.run(&values, tx.raw(), environment)
         })
     }

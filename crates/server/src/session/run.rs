@@ -15,8 +15,8 @@ use crate::wire::Writer;
 use chiliad::Transaction;
 use chiliad::raw::TableId;
 use chiliad_sql::{
-    Datum, Kind, OutputColumn, OwnedDatum, ResultRow, RowSink, SqlError, TransactionControl,
-    execute,
+    Datum, Kind, OutputColumn, OwnedDatum, ResultRow, RowChanges, RowSink, SqlError,
+    TransactionControl, execute,
 };
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -158,38 +158,24 @@ impl Dialog {
         let prepared_for = plan.shared_version();
         self.begin_implicit();
         let prepared = &plan.prepared;
-        match (prepared.kind(), prepared.told()) {
-            (Kind::Write, Some(_)) => {}
-            (_, told) => self.tx.tells(told),
+        if !matches!(prepared.kind(), Kind::Write) || prepared.returns_rows() {
+            self.tx.tells(prepared.told());
         }
-        if !matches!(prepared.kind(), Kind::Query { .. }) {
-            self.tx.changes_rows(prepared.changed());
-        }
-        self.part_of(prepared_for, plan.prepared.tables(), None, run)
+        self.part_on(prepared_for, prepared.tables(), prepared.row_changes(), None, run)
     }
 
-    /// As [`Dialog::part`], of a statement that was prepared for this version of the catalog, on these tables; or beside
-    /// the transaction.
+    /// As [`Dialog::part`], of a statement that was prepared for this version of the catalog, on these tables, and changes this
+    /// of their rows; or beside the transaction.
     pub fn part_on<T>(
         &mut self,
         prepared_for: Option<u64>,
         tables: &[TableId],
+        changes: RowChanges,
         beside: Option<&mut Beside>,
         run: impl FnOnce(&mut Transaction<'_>, &mut Environment<'_>, &mut Output) -> Result<T, SqlError>,
     ) -> Result<T, SqlError> {
         self.begin_implicit();
-        self.tx.changes_rows(None);
-        self.part_of(prepared_for, tables, beside, run)
-    }
-
-    /// As [`Dialog::part_on`], where the transaction knows already what it changes.
-    fn part_of<T>(
-        &mut self,
-        prepared_for: Option<u64>,
-        tables: &[TableId],
-        beside: Option<&mut Beside>,
-        run: impl FnOnce(&mut Transaction<'_>, &mut Environment<'_>, &mut Output) -> Result<T, SqlError>,
-    ) -> Result<T, SqlError> {
+        self.tx.changes_rows(changes);
         let tables = if beside.is_some() { &[] } else { tables };
         self.enter_tables(prepared_for, tables)?;
         let Self { tx, output, settings, server, cancel, user, database, claimed, .. } = self;

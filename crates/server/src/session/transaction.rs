@@ -8,7 +8,7 @@ use crate::change::Changes;
 use crate::shared::Shared;
 use chiliad::raw::{Columns, TableId};
 use chiliad::{Cancel, Database, Error, OpenTransaction, Pending, RunOptions};
-use chiliad_sql::{CatalogView, Modes, SqlError};
+use chiliad_sql::{CatalogView, Modes, RowChanges, SqlError};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,10 +26,8 @@ pub(super) struct Tx {
     unproved: bool,
     /// These columns are told of rows that they have read, if anything is: more than how many rows they have written.
     tells: Option<Columns>,
-    /// What it has changed of rows: the tables, and the columns there.
-    changed: Vec<(TableId, Columns)>,
-    /// It may have changed rows of any table.
-    changed_any: bool,
+    /// What its statements have changed of rows.
+    row_changes: Vec<RowChanges>,
     /// It has met a conflict: nothing but its end is left.
     lost: bool,
     /// The version of the catalog by which it has begun.
@@ -282,28 +280,29 @@ impl Tx {
         }
     }
 
-    /// A statement is told of these columns of rows by table (`None`: of anything), and not only how many it has written.
-    /// What the transaction has itself made of what it has read stands for all of that.
+    /// The client is told of these columns of rows, by table (`None`: of anything), and not only how many a statement has
+    /// written. Columns that the transaction has itself written may tell of anything that it has read.
     pub fn tells(&mut self, told: Option<&[(TableId, Columns)]>) {
-        let own = |(table, columns): &(TableId, Columns)| {
-            let made = |(other, made): &(TableId, Columns)| {
-                other == table && (*made == Columns::ALL || made.meets(*columns))
-            };
-            self.changed.iter().any(made)
-        };
-        let told = told.filter(|told| !self.changed_any && !told.iter().any(own));
-        let columns = told.map_or(Columns::ALL, |told| {
-            told.iter().fold(Columns::NONE, |all, (_, columns)| all.with(*columns))
-        });
+        let told = told.filter(|told| !self.may_have_written(told));
+        let columns = told.map_or(Columns::ALL, |told| told.iter().map(|(_, it)| *it).collect());
         self.tells = Some(self.tells.unwrap_or(Columns::NONE).with(columns));
     }
 
-    /// A statement changes these columns of rows of a table; `None`: any rows.
-    pub fn changes_rows(&mut self, changed: Option<(TableId, Columns)>) {
-        match changed {
-            None => self.changed_any = true,
-            Some(changed) if self.changed.contains(&changed) => {}
-            Some(changed) => self.changed.push(changed),
+    /// Whether some of these columns may have values that the transaction has itself written.
+    fn may_have_written(&self, told: &[(TableId, Columns)]) -> bool {
+        self.row_changes.iter().any(|it| match *it {
+            RowChanges::Nothing => false,
+            RowChanges::Columns(of, written) => told.iter().any(|&(table, columns)| {
+                of == table && (written == Columns::ALL || written.meets(columns))
+            }),
+            RowChanges::Anything => true,
+        })
+    }
+
+    /// A statement changes this of rows.
+    pub fn changes_rows(&mut self, changes: RowChanges) {
+        if changes != RowChanges::Nothing && !self.row_changes.contains(&changes) {
+            self.row_changes.push(changes);
         }
     }
 
@@ -348,7 +347,7 @@ impl Tx {
         debug_assert!(self.savepoints.is_empty(), "a savepoint leaves a gap");
         self.open = None;
         (self.unproved, self.tells, self.lost) = (false, None, false);
-        self.changed.clear();
+        self.row_changes.clear();
     }
 
     /// Nothing but its end is left.

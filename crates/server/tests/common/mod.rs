@@ -10,6 +10,25 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
+/// Numbers that look random: the same of the same beginning.
+pub struct Dice(pub u64);
+
+impl Dice {
+    fn next(&mut self) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) ^ (self.0 >> 5 & 0xffff)
+    }
+
+    pub fn below(&mut self, most: usize) -> usize {
+        self.next() as usize % most.max(1)
+    }
+
+    pub fn one_of<'a>(&mut self, of: &[&'a str]) -> &'a str {
+        of[self.below(of.len())]
+    }
+}
+
 /// Any free port of this computer.
 pub fn local() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 0))

@@ -1,22 +1,9 @@
 //! Conversations as clients have them, message by message, and how they are changed.
 
+use crate::common::Dice;
+
 /// A message: its type, but for the first one of a connection, and its body.
 pub type Message = (Option<u8>, Vec<u8>);
-
-/// The dice of one connection.
-pub struct Dice(pub u64);
-
-impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) ^ (self.0 >> 5 & 0xffff)
-    }
-
-    pub fn below(&mut self, most: usize) -> usize {
-        self.next() as usize % most.max(1)
-    }
-}
 
 fn of(kind: u8, parts: &[&[u8]]) -> Message {
     (Some(kind), parts.concat())

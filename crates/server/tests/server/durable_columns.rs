@@ -2,7 +2,7 @@
 //! their row; and of no others.
 
 use super::durable_replies::{World, is_durable};
-use crate::common::{rows, run_for};
+use crate::common::{Dice, rows, run_for};
 use chiliad::{Pending, Scheme};
 
 const TABLES: &str =
@@ -126,23 +126,17 @@ fn columns_are_told_as_a_crash_would_leave_them() {
     const ROWS: usize = 3;
     run_for(300, async {
         let world = world("random-columns").await;
-        let mut random = 0x1234_5678_9abc_def1_u64;
-        let mut draw = |below: usize| {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            (random % below as u64) as usize
-        };
+        let mut dice = Dice(1);
         // Each state with what is durable when it is.
         let mut states: Vec<([Desk; ROWS], Pending<()>)> = vec![([[10, 0]; ROWS], world.mark())];
         world.db.sync().expect("durable");
         let mut at_once = 0;
         for step in 0..600_i64 {
-            for _ in 0..draw(3) {
+            for _ in 0..dice.below(3) {
                 let mut state = states.last().expect("one").0;
-                let (id, value) = (draw(ROWS), step);
+                let (id, value) = (dice.below(ROWS), step);
                 let key = id + 1;
-                let sql = match draw(8) {
+                let sql = match dice.below(8) {
                     0..4 => {
                         state[id][0] = value;
                         format!("UPDATE desk SET total = {value} WHERE id = {key}")
@@ -165,9 +159,9 @@ fn columns_are_told_as_a_crash_would_leave_them() {
                 world.writer.batch_execute(&sql).await.expect("committed");
                 states.push((state, world.mark()));
             }
-            let (id, column) = (draw(ROWS), draw(2));
+            let (id, column) = (dice.below(ROWS), dice.below(2));
             let key = id + 1;
-            let own = match draw(3) {
+            let own = match dice.below(3) {
                 0 => format!("UPDATE desk SET other = total + 7 WHERE id = {key}"),
                 1 => format!("UPDATE desk SET total = total + 7 WHERE id = {key}"),
                 _ => String::new(),

@@ -101,6 +101,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         watches_gaps: Self::TRACKS,
         versions_expire: true,
         carries_additions: true,
+        knows_columns: VARIANT == SILO,
         ..Needs::NOTHING
     };
 
@@ -289,20 +290,6 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
             |read: &Read<M>| recent.epoch_of(read.record.address(), read.word, columns, durable);
         let newest = self.reads.iter().map(epoch_of).max().unwrap_or(0);
         newest.max(record_word::epoch(gaps.min_insert_tid()))
-    }
-
-    #[cold]
-    fn note_columns(
-        &self,
-        recent: &Recent<M>,
-        point: CommitPoint,
-        writes: &WriteSet<M>,
-        durable: u64,
-    ) {
-        for (write, columns) in writes.partial().filter(|_| VARIANT == SILO) {
-            let versions = (write.prior, point.order);
-            recent.note(write.record.address(), versions, columns, durable);
-        }
     }
 
     #[inline]

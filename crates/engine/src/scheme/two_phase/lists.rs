@@ -5,6 +5,7 @@
 //! meets nobody ever looks at one.
 
 use super::waiter::{GRANTED, Waiter, Waiters, waits};
+use crate::record_slots::hash_of;
 use chiliad_machine::{Array, Cost, Machine, Ordering, Spin, Word, WorkerId};
 
 /// Lists of a database, and those of one whose runs are to make records meet in them.
@@ -31,8 +32,7 @@ impl<M: Machine> Lists<M> {
 
     /// The list of a record, latched.
     pub fn latch<'a>(&'a self, waiters: &'a Waiters<M>, record: u64) -> Latched<'a, M> {
-        let hash = (record >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        let list = self.0.get(hash as usize % self.0.count());
+        let list = self.0.get(hash_of(record) % self.0.count());
         let mut spin = Spin::<M>::new();
         loop {
             // Acquire pairs with the release in `Latched::drop`: the list is as it was left.
