@@ -250,7 +250,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     }
 
     /// Does `work`, whose time is booked as that of `part`.
-    #[inline]
+    #[inline(always)]
     pub fn timed<T>(&mut self, part: Part, work: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.clockwork.switch(part);
         let done = work(self);

@@ -80,7 +80,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn use_found(
         &mut self,
         table: &Table<M>,
@@ -159,8 +159,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         goes_by
     }
 
-    /// Reads a record that the index led to, or the transaction's own write of it. Pinned.
-    #[inline]
+    /// Reads a record that the index led to, or the transaction's own write of it. Pinned. In line always: the arguments and
+    /// the result of a call would take as long as the read itself.
+    #[inline(always)]
     pub(crate) fn look_at(
         &mut self,
         id: TableId,
@@ -173,7 +174,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         if let Some(write) = self.writes.find(record) {
             return self.own_write(id, key, record, write);
         }
-        let key_piece = self.arena.push(key);
+        let key_piece = self.arena.push_key(key);
         // Most reads need no more than this, and their version stays in registers.
         let version = match self.read_alone(sealed, record) {
             Some(version) => version,
@@ -200,17 +201,20 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Reads a record into the arena, where a look at it is all that there is to do; `None`: [`Core::read`] does the rest.
     #[inline(always)]
     fn read_alone(&mut self, sealed: bool, record: RecordRef<M>) -> Option<Version> {
-        self.timed(Part::Manager, |core| {
-            if sealed {
-                let stamped = core.verification.is_on();
-                return match core.scheme.read_sealed(record, &mut core.arena, stamped) {
-                    Step::Done(version) => Some(version),
-                    _ => None,
-                };
+        // Not `timed`, whose closure is a function of its own to the compiler, though it may be called in line.
+        let before = self.clockwork.switch(Part::Manager);
+        let version = if sealed {
+            let stamped = self.verification.is_on();
+            match self.scheme.read_sealed(record, &mut self.arena, stamped) {
+                Step::Done(version) => Some(version),
+                _ => None,
             }
-            let opaque = core.opacity.then_some(&core.inner.words.epochs);
-            core.scheme.read_alone(record, &mut core.arena, &core.gaps, opaque)
-        })
+        } else {
+            let opaque = self.opacity.then_some(&self.inner.words.epochs);
+            self.scheme.read_alone(record, &mut self.arena, &self.gaps, opaque)
+        };
+        self.clockwork.switch(before);
+        version
     }
 
     /// Reads a record into the arena; `None`: it is to be looked up again.
@@ -248,7 +252,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         if own.kind == Kind::Remove {
             return Ok(Looked::Absent);
         }
-        let key = self.arena.push(key);
+        let key = self.arena.push_key(key);
         Ok(Looked::Row(self.handles.note(Access { record, table: id, key, value, write })))
     }
 

@@ -47,7 +47,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             return Err(Error::duplicate_key(table.name(), key));
         }
         self.check_unique(view, table, key, None, value)?;
-        self.insert_one(id, table, key, parts)?;
+        self.insert_row(id, table, key, parts)?;
         self.remember_entries(id, key, value);
         self.insert_entries(view, table, key, value)
     }
@@ -64,8 +64,20 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
     }
 
-    /// Inserts into one index.
-    #[inline]
+    /// As [`Core::insert_one`], for callers that do more than that.
+    #[inline(never)]
+    pub(crate) fn insert_row(
+        &mut self,
+        id: TableId,
+        table: &Table<M>,
+        key: &[u8],
+        parts: &[&[u8]],
+    ) -> Result<()> {
+        self.insert_one(id, table, key, parts)
+    }
+
+    /// Inserts into one index. In line always, so that of a plain table the number of parts is known.
+    #[inline(always)]
     pub(crate) fn insert_one(
         &mut self,
         id: TableId,
@@ -79,6 +91,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         inserted
     }
 
+    #[inline(always)]
     fn insert_pinned(
         &mut self,
         id: TableId,
@@ -157,6 +170,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     /// Finds the key's record or puts a fresh one into the index, absent and nobody else's to write, and
     /// into the write set.
+    #[inline(always)]
     fn place(
         &mut self,
         id: TableId,
@@ -227,7 +241,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         placed: bool,
     ) -> u32 {
         let prior = if placed { record.word().load(Ordering::Relaxed) } else { 0 };
-        let key = self.arena.push(key);
+        let key = self.arena.push_key(key);
         let value = (Kind::Put, self.arena.push(value));
         let write = Write::new(record, (id, key), value, self.keeps(id));
         self.writes.push(Write { placed, prior, ..write })

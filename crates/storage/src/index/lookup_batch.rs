@@ -38,7 +38,7 @@ impl<M: Machine> LookupBatch<M> {
 
     /// Begins a look-up and asks for the first line it needs. The caller is pinned from here on, for
     /// as long as it uses what is found.
-    #[inline]
+    #[inline(always)]
     pub fn begin(&mut self, index: &Index<M>, key: &[u8]) {
         debug_assert!(self.probes.len() <= self.ends.len(), "an end for each");
         self.probes.push((self.ends.len() as u32, index.probe(key)));
@@ -66,24 +66,29 @@ impl<M: Machine> LookupBatch<M> {
     ) where
         M: 'a,
     {
-        let mut pending = self.probes.len();
+        let Self { probes, ends } = self;
+        let mut pending = probes.len();
         while pending > 0 {
-            for (at, probe) in &mut self.probes {
+            let mut kept = 0;
+            for place in 0..pending {
+                let (at, probe) = &mut probes[place];
                 let at = *at as usize;
-                if !matches!(self.ends[at], End::Pending) {
-                    continue;
-                }
                 let (index, key) = request(at);
-                // Written only when there is something to write: a store at every step would be
-                // read back by the next one before it has left the store buffer.
                 M::work(Cost::GroupStep, 1);
-                let Some(it) = index.step(heap, probe, key) else { continue };
+                let Some(it) = index.step(heap, probe, key) else {
+                    // Those on their way stay in front, in their order.
+                    if kept < place {
+                        probes.swap(kept, place);
+                    }
+                    kept += 1;
+                    continue;
+                };
                 if let Found::Record(record) = it {
                     arrived(at, record);
                 }
-                self.ends[at] = End::Found(it);
-                pending -= 1;
+                ends[at] = End::Found(it);
             }
+            pending = kept;
         }
         debug_assert!(!self.ends.iter().any(|end| matches!(end, End::Pending)), "all have landed");
     }

@@ -85,8 +85,8 @@ impl<M: Machine> Index<M> {
     }
 
     /// Advances a look-up that [`Index::probe`] began with the same key; `None` means: ask again,
-    /// the next line is on its way.
-    #[inline]
+    /// the next line is on its way. In line always, as a group's look-ups take turns at it.
+    #[inline(always)]
     pub fn step(&self, heap: &LocalHeap<M>, probe: &mut Probe<M>, key: &[u8]) -> Option<Found<M>> {
         match (self, probe) {
             (Self::Ordered(index), Probe::Ordered(probe)) => index.step(heap, probe, key),

@@ -28,16 +28,18 @@ pub static TORN_READ: Fault = Fault {
 /// The planted bugs of reading.
 pub static FAULTS: &[&Fault] = &[&TORN_READ];
 
-/// The newest version, with the word that names it, unless somebody is in the way or it is absent.
+/// The newest version, with the word that names it, unless somebody is in the way, it is absent, or its word is not below
+/// `limit`.
 #[inline(always)]
 pub fn present_alone<M: Machine>(
     record: RecordRef<M>,
     arena: &mut Arena,
+    limit: u64,
 ) -> Option<(u64, Version)> {
     let mark = arena.used();
     // Acquire pairs with `record_word::publish`: the payload of this word is visible.
     let word = record.word().load(Ordering::Acquire);
-    if word & record_word::FLAGS != 0 {
+    if word & record_word::FLAGS != 0 || word >= limit {
         return None;
     }
     let version = intact(record, word, arena);

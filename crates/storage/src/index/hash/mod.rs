@@ -162,7 +162,7 @@ impl<M: Machine> HashIndex<M> {
 
     /// Advances a look-up of `key`: `None` means that the next line is on its way. A record that is
     /// found is on its way too.
-    #[inline]
+    #[inline(always)]
     pub fn step(
         &self,
         heap: &LocalHeap<M>,
@@ -184,7 +184,7 @@ impl<M: Machine> HashIndex<M> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn step_bucket(&self, probe: &mut HashProbe<M>, key: &[u8]) -> Option<Found<M>> {
         // SAFETY: buckets live as long as the index.
         let bucket = unsafe { probe.bucket.as_ref() };
@@ -215,7 +215,7 @@ impl<M: Machine> HashIndex<M> {
     }
 
     /// Evaluates a look at part of a bucket, if the bucket is still at `version`.
-    #[inline]
+    #[inline(always)]
     fn conclude(
         &self,
         probe: &mut HashProbe<M>,

@@ -87,6 +87,7 @@ impl<'t, M: Machine> Supplies<'t, M> {
     }
 
     /// Frees what was not used.
+    #[inline]
     pub(super) fn give_back(self, heap: &mut LocalHeap<M>) {
         if let Some(leaf) = self.leaf {
             leaf.free(heap);

@@ -116,6 +116,7 @@ impl<M: Machine> OrderedIndex<M> {
         }
     }
 
+    #[inline(always)]
     fn try_locate<'t>(&'t self, key: &[u8]) -> Option<Path<'t, M>> {
         M::work(Cost::Descend, 1);
         let anchor: &'t Anchor<M> = &self.anchor;
