@@ -398,7 +398,7 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     }
 
     /// As [`Scheme::seen_epoch`], of these columns of rows, where all epochs through `durable` are durable. Schemes with
-    /// [`Needs::knows_columns`] ask `recent` for the records that they have read.
+    /// `Needs::knows_columns` ask `recent` for the records that they have read.
     fn seen_epoch_of(
         &self,
         recent: &Recent<M>,

@@ -201,7 +201,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Reads a record into the arena, where a look at it is all that there is to do; `None`: [`Core::read`] does the rest.
     #[inline(always)]
     fn read_alone(&mut self, sealed: bool, record: RecordRef<M>) -> Option<Version> {
-        // Not `timed`, whose closure is a function of its own to the compiler, though it may be called in line.
+        // Not by `timed`: of its closure the compiler would make a function, and call that.
         let before = self.clockwork.switch(Part::Manager);
         let version = if sealed {
             let stamped = self.verification.is_on();
