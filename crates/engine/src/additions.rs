@@ -138,7 +138,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     ) -> Result<bool> {
         M::work(Cost::Read, 1);
         let mark = self.arena.used();
-        let key = self.arena.push_key(key);
+        let key = self.arena.push(key);
         let step = self.timed(Part::Manager, |core| {
             S::peek(record, &mut core.arena, core.verification.is_on())
         });

@@ -174,7 +174,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         if let Some(write) = self.writes.find(record) {
             return self.own_write(id, key, record, write);
         }
-        let key_piece = self.arena.push_key(key);
+        let key_piece = self.arena.push(key);
         // Most reads need no more than this, and their version stays in registers.
         let version = match self.read_alone(sealed, record) {
             Some(version) => version,
@@ -252,7 +252,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         if own.kind == Kind::Remove {
             return Ok(Looked::Absent);
         }
-        let key = self.arena.push_key(key);
+        let key = self.arena.push(key);
         Ok(Looked::Row(self.handles.note(Access { record, table: id, key, value, write })))
     }
 

@@ -127,7 +127,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         parts.iter().try_for_each(|value| Self::check_value(value))?;
         self.check_parts(table, parts.len())?;
         if table.secondary().is_empty() {
-            return self.insert_row(id, table, key, parts);
+            return self.insert_one(id, table, key, parts);
         }
         self.insert_indexed(view, table, (id, key), parts)
     }

@@ -47,7 +47,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             return Err(Error::duplicate_key(table.name(), key));
         }
         self.check_unique(view, table, key, None, value)?;
-        self.insert_row(id, table, key, parts)?;
+        self.insert_one(id, table, key, parts)?;
         self.remember_entries(id, key, value);
         self.insert_entries(view, table, key, value)
     }
@@ -62,18 +62,6 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         if let Some(write) = write {
             write.before = before;
         }
-    }
-
-    /// As [`Core::insert_one`], for callers that do more than that.
-    #[inline(never)]
-    pub(crate) fn insert_row(
-        &mut self,
-        id: TableId,
-        table: &Table<M>,
-        key: &[u8],
-        parts: &[&[u8]],
-    ) -> Result<()> {
-        self.insert_one(id, table, key, parts)
     }
 
     /// Inserts into one index. In line always, so that of a plain table the number of parts is known.
@@ -241,7 +229,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         placed: bool,
     ) -> u32 {
         let prior = if placed { record.word().load(Ordering::Relaxed) } else { 0 };
-        let key = self.arena.push_key(key);
+        let key = self.arena.push(key);
         let value = (Kind::Put, self.arena.push(value));
         let write = Write::new(record, (id, key), value, self.keeps(id));
         self.writes.push(Write { placed, prior, ..write })

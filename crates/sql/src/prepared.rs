@@ -84,7 +84,7 @@ pub enum Kind {
     Close(Option<String>),
 }
 
-/// What a statement changes of rows.
+/// The rows and columns that a statement may write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RowChanges {
     /// It writes none.
@@ -263,7 +263,7 @@ impl Prepared {
         matches!(self.kind, Kind::Query { .. }).then_some(&self.read)
     }
 
-    /// What it changes of rows.
+    /// The rows and columns that it may write.
     #[must_use]
     pub fn row_changes(&self) -> RowChanges {
         match (&self.kind, &self.plan) {

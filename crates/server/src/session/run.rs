@@ -164,8 +164,8 @@ impl Dialog {
         self.part_on(prepared_for, prepared.tables(), prepared.row_changes(), None, run)
     }
 
-    /// As [`Dialog::part`], of a statement that was prepared for this version of the catalog, on these tables, and changes this
-    /// of their rows; or beside the transaction.
+    /// As [`Dialog::part`], of a statement that was prepared for this version of the catalog, on these tables, and may write
+    /// what `changes` says; or beside the transaction.
     pub fn part_on<T>(
         &mut self,
         prepared_for: Option<u64>,

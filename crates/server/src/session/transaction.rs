@@ -26,7 +26,7 @@ pub(super) struct Tx {
     unproved: bool,
     /// These columns are told of rows that they have read, if anything is: more than how many rows they have written.
     tells: Option<Columns>,
-    /// What its statements have changed of rows.
+    /// What its statements may have written.
     row_changes: Vec<RowChanges>,
     /// It has met a conflict: nothing but its end is left.
     lost: bool,
@@ -299,7 +299,7 @@ impl Tx {
         })
     }
 
-    /// A statement changes this of rows.
+    /// Notes what a statement may write.
     pub fn changes_rows(&mut self, changes: RowChanges) {
         if changes != RowChanges::Nothing && !self.row_changes.contains(&changes) {
             self.row_changes.push(changes);

@@ -31,7 +31,7 @@ pub static FAULTS: &[&Fault] = &[&TORN_READ];
 /// The newest version, with the word that names it, unless somebody is in the way, it is absent, or its word is not below
 /// `limit`.
 #[inline(always)]
-pub fn present_alone<M: Machine>(
+pub fn newest_alone<M: Machine>(
     record: RecordRef<M>,
     arena: &mut Arena,
     limit: u64,

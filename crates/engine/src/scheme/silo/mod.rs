@@ -182,9 +182,9 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     ) -> Option<Version> {
         if self.snapshot != 0 {
             let limit = record_word::first_of(self.snapshot);
-            return versioned_read::present_alone(record, arena, limit).map(|(_, version)| version);
+            return versioned_read::newest_alone(record, arena, limit).map(|(_, version)| version);
         }
-        let (word, version) = versioned_read::present_alone(record, arena, u64::MAX)?;
+        let (word, version) = versioned_read::newest_alone(record, arena, u64::MAX)?;
         if Self::TRACKS {
             let size = self.reads.len() + 1 + gaps.len();
             if let Some(epochs) = opaque
