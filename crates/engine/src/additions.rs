@@ -239,6 +239,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             }
             let own = &mut self.writes.entries[write as usize];
             (own.kind, own.value) = (Kind::Put, version.bytes());
+            // A visit that has come to the row forgets what it shows; this is the write's.
+            self.arena.keep();
             let value = self.arena.get_mut(version.bytes());
             let mut own = self.writes.additions.iter().filter(|it| it.write == write);
             return match own.try_for_each(|it| it.number.add(value, it.n)) {

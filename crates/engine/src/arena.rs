@@ -19,6 +19,8 @@ const KEEP_BYTES_MAX: usize = 4 << 20;
 pub struct Arena {
     buffer: Buffer,
     used: usize,
+    /// What lies below is kept until the transaction ends.
+    kept: usize,
     allocator: Option<&'static Allocator>,
     /// A transaction that uses more is refused by the next operation.
     bytes_max: usize,
@@ -93,7 +95,7 @@ impl Arena {
     /// there is one.
     pub fn new(allocator: Option<&'static Allocator>, bytes_max: u64) -> Self {
         let bytes_max = usize::try_from(bytes_max).unwrap_or(usize::MAX);
-        Self { buffer: Self::initial(allocator), used: 0, allocator, bytes_max }
+        Self { buffer: Self::initial(allocator), used: 0, kept: 0, allocator, bytes_max }
     }
 
     /// Whether the transaction uses more than it may.
@@ -116,6 +118,7 @@ impl Arena {
     #[inline]
     pub fn clear(&mut self) {
         self.used = 0;
+        self.kept = 0;
         if self.buffer.len() > KEEP_BYTES_MAX || self.allocator.is_some() {
             self.buffer = Self::initial(self.allocator);
         }
@@ -144,11 +147,16 @@ impl Arena {
         debug_assert!(end <= self.buffer.len(), "it has grown enough");
     }
 
-    /// Gives back what was reserved since `mark`, an earlier [`Arena::used`].
+    /// Gives back what was reserved since `mark`, an earlier [`Arena::used`], but for what is kept.
     #[inline]
     pub fn truncate(&mut self, mark: usize) {
         debug_assert!(mark <= self.used, "only what was reserved is given back");
-        self.used = mark;
+        self.used = mark.max(self.kept);
+    }
+
+    /// Keeps all that there is until the transaction ends: a [`Arena::truncate`] does not give it back.
+    pub fn keep(&mut self) {
+        self.kept = self.used;
     }
 
     /// Bytes in use.

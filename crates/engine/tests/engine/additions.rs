@@ -5,11 +5,12 @@ use crate::durable;
 use crate::kit::{Db, Dice, Tx, Worker, drawn, index, seeds, spawn_ticker};
 use chiliad_api::row::VERSION_BYTES;
 use chiliad_engine::{
-    BadNumber, Database, Error, Info, Integer, Intent, Number, Options, Reason, Result, Silo,
-    Snapshots, TableId, TableSpec, Transaction, names,
+    BadNumber, Database, Error, Info, Integer, Intent, Number, Options, Range, Reason, Result,
+    Silo, Snapshots, TableId, TableSpec, Transaction, names,
 };
 use chiliad_machine::{Fault, Interleaved, Machine};
 use chiliad_simulator::{DiskFaults, FaultyDisk, Run, Sim};
+use core::ops::ControlFlow;
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -120,6 +121,36 @@ fn a_transaction_sees_its_own_sums() {
         assert_eq!(done, Ok(()));
         assert_eq!(world.row(), Some(row(2, 1)));
     });
+}
+
+#[test]
+fn a_sum_that_a_visit_has_shown_stays_what_it_was() {
+    for Info { name, .. } in names::all::<Interleaved>() {
+        for (verify, by_index) in [(false, false), (false, true), (true, false), (true, true)] {
+            let plain = TableSpec::ordered("o");
+            let indexed = TableSpec::ordered("i").with_index(index("by_wide", 0, 8, false));
+            let spec = if by_index { indexed } else { plain };
+            let mut world = World::open(name, verify, spec);
+            world.worker.load(world.table, b"b", &row(200, 9)).expect("loads");
+            let ran = world.run(|tx, table| {
+                assert!(tx.add(table, b"a", NARROW, 5)?);
+                let mut shown = Vec::new();
+                let mut show = |row: &[u8]| {
+                    shown.push(row.to_vec());
+                    ControlFlow::Continue(())
+                };
+                match by_index {
+                    false => tx.visit(table, Range::all(), &mut |_, row| show(row))?,
+                    true => tx.visit_index(table, 0, Range::all(), &mut |_, _, row| show(row))?,
+                }
+                assert_eq!(shown, [row(100, 12), row(200, 9)], "{name}");
+                // Copies of other rows take the room of what was shown and forgotten.
+                (0..8).try_for_each(|_| tx.get(table, b"b").map(|_| ()))
+            });
+            ran.expect("commits");
+            assert_eq!(world.row(), Some(row(100, 12)), "{name}, by index: {by_index}");
+        }
+    }
 }
 
 #[test]
