@@ -169,6 +169,15 @@ pub trait Store<M: Machine> {
     /// for the time between loading tables and using them.
     fn reach_snapshot(&self);
 
+    /// Obtains memory and touches it, until as much lies ready as when the database was opened, where its options ask for
+    /// that: for the time between loading tables and using them.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    fn prepare_memory(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Collects the garbage of sessions that have gone. Returns the bytes that others gained.
     fn tidy(&self) -> u64 {
         0

@@ -142,6 +142,7 @@ fn run_ticking(
         load_native(target, plan, progress)?;
     }
     let load_seconds = started.elapsed().as_secs_f64();
+    target.prepare_memory()?;
     bell.turns.count(plan.epoch_transactions.is_some());
     let ran = run_clients(target, plan, progress, bell, checkpoints);
     bell.turns.count(false);

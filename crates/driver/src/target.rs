@@ -78,6 +78,11 @@ pub trait Target {
     /// # Errors
     /// The engine's.
     fn reach_snapshot(&self) -> Result<(), Failure>;
+    /// Obtains memory and touches it, until as much lies ready as the database was asked for.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn prepare_memory(&self) -> Result<(), Failure>;
     /// Makes the queues of the plan's requests that may wait, before its clients begin.
     fn open_queues(&self, plan: &Plan);
     /// Runs the client `client_id` on the calling worker until the signals say stop.
@@ -300,6 +305,10 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
             loaded();
         }
         Ok(())
+    }
+
+    fn prepare_memory(&self) -> Result<(), Failure> {
+        self.store.prepare_memory().map_err(Failure::doing("making memory ready"))
     }
 
     fn open_queues(&self, plan: &Plan) {

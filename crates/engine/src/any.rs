@@ -196,6 +196,10 @@ impl<M: Machine, S: Scheme<M>> Store<M> for Database<M, S> {
         Self::reach_snapshot(self);
     }
 
+    fn prepare_memory(&self) -> Result<()> {
+        Self::prepare_memory(self)
+    }
+
     fn tidy(&self) -> u64 {
         Self::tidy(self)
     }

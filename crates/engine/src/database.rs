@@ -193,6 +193,14 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         }
     }
 
+    /// Obtains memory and touches it, until [`Options::memory_bytes_ready`] lie ready, as when the database was opened.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn prepare_memory(&self) -> Result<()> {
+        self.inner.options.prepare_heap(&self.inner.heap)
+    }
+
     /// Keeps versions for snapshots from the next boundary on, so that the first snapshot need not
     /// ask for them and wait.
     pub fn keep_versions(&self) {

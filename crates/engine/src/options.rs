@@ -196,9 +196,14 @@ impl Options {
         let spared = self.field_access && !copies_rows;
         let kept = self.kept_payload.map(|first_bytes| Kept { first_bytes, last_bytes, spared });
         let heap = Heap::for_scheme(self.memory_bytes_max, record_words, self.supply, kept);
-        heap.prepare(self.memory_bytes_ready)
-            .map_err(|_| Error::OutOfMemory { limit_bytes: self.memory_bytes_max })?;
+        self.prepare_heap(&heap)?;
         Ok(heap)
+    }
+
+    /// Obtains memory and touches it, until as much as is asked for lies ready.
+    pub(crate) fn prepare_heap<M: Machine>(&self, heap: &Heap<M>) -> Result<()> {
+        heap.prepare(self.memory_bytes_ready)
+            .map_err(|_| Error::OutOfMemory { limit_bytes: self.memory_bytes_max })
     }
 
     /// The length of a commit epoch in ticks of the machine.

@@ -49,6 +49,11 @@ impl Limit {
     }
 }
 
+/// The most bytes of memory that this process may have, as far as the system says.
+pub fn memory_bytes() -> u64 {
+    Limit::of_this_process().map_or(u64::MAX, |limit| limit.bytes)
+}
+
 /// Refuses what is estimated to need more memory than this process can have, naming the flag that asks for it.
 pub fn check_memory(flag: &str, bytes: u64) -> Result<(), Stop> {
     Limit::of_this_process().map_or(Ok(()), |limit| limit.check(flag, bytes))

@@ -233,13 +233,13 @@ impl<M: Machine> Heap<M> {
         }
     }
 
-    /// Obtains `bytes` ahead of their use and touches them, so that no transaction meets the
-    /// system's page faults.
+    /// Obtains memory ahead of its use and touches it, until `bytes` lie ready, so that no transaction meets the system's page
+    /// faults.
     ///
     /// # Errors
     /// When that would exceed the limit; what was obtained stays.
     pub fn prepare(&self, bytes: u64) -> Result<(), OutOfMemory> {
-        for _ in 0..bytes.div_ceil(M::chunk_bytes() as u64) {
+        while bytes > 0 && (self.central.lock().chunks.spare_bytes() as u64) < bytes {
             let chunk = self.central.lock().chunks.obtain(self.budget())?;
             // SAFETY: the chunk is ours alone and this long.
             unsafe { chunk.write_bytes(0, M::chunk_bytes()) };

@@ -6,6 +6,7 @@ use chiliad_driver::{
     Retry, explored, is_ordered, shares_log,
 };
 use chiliad_engine::{Info, Options, Snapshots, WORKERS_MAX};
+use chiliad_host::limit;
 use chiliad_machine::{MEMBERS_MAX, stacks_max};
 use chiliad_workload::WorkloadOptions;
 use std::time::Duration;
@@ -16,6 +17,12 @@ const WARMUP: Duration = Duration::from_secs(2);
 
 /// Transactions in flight for each native client.
 const IN_FLIGHT: usize = 8;
+
+/// The memory that a client of TPC-C at work on a core of its own fills with new rows and old versions in a second, in bytes,
+/// and half as much again.
+const GROWTH: u64 = 96 << 20;
+/// The part of all memory that is made ready at most.
+const READY_PART: u64 = 4;
 
 /// The length of a timed window, and what comes before it.
 const DURATION_TIMED: Duration = Duration::from_millis(1);
@@ -150,7 +157,7 @@ impl Asked {
             repeat: self.repeat,
         };
         if spec.machine().is_none() && spec.has_full_scale() {
-            spec.engine.memory_bytes_ready = MEMORY_READY;
+            spec.engine.memory_bytes_ready = memory_ready(&spec.workload, &spec.plan);
         }
         spec
     }
@@ -228,4 +235,18 @@ impl Asked {
             ..Plan::new(self.clients, length, self.epoch.unwrap_or(on.epoch()))
         }
     }
+}
+
+/// Memory that is made ready for a native run: enough for the rows that it inserts and the versions that it keeps, but not
+/// all that there is.
+fn memory_ready(workload: &WorkloadOptions, plan: &Plan) -> u64 {
+    let grows = matches!(workload, WorkloadOptions::Tpcc(_) | WorkloadOptions::TpccSql(_));
+    let grown = match plan.length {
+        Length::Time(time) if grows => {
+            let seconds = (plan.warmup + time).as_secs() + 1;
+            GROWTH.saturating_mul(plan.clients.min(plan.cores) as u64).saturating_mul(seconds)
+        }
+        _ => 0,
+    };
+    grown.min(limit::memory_bytes() / READY_PART).max(MEMORY_READY)
 }
