@@ -5,13 +5,16 @@ use chiliad_machine::Machine;
 use core::ptr::NonNull;
 use std::collections::VecDeque;
 
-/// One slot for so many bytes of the heap is borne,
-const SLOT_PER_BYTES: u64 = 64 << 10;
+/// Of so many bytes of the heap one is borne in the limbo of each worker,
+const PART: u64 = 512;
 /// but in any heap at least and at most so many.
-const SLOTS_MIN: u64 = 256;
-const SLOTS_MAX: u64 = 1024;
+const BYTES_MIN: u64 = 16 << 10;
+const BYTES_MAX: u64 = 1 << 20;
 
-/// Slots in limbo before their owner tries to advance the epoch, in a heap of so many bytes. An attempt interrupts all other
+/// Room for so many slots is made at once.
+const SLOTS_EXPECTED: usize = 1024;
+
+/// Bytes in limbo before their owner tries to advance the epoch, in a heap of so many bytes. An attempt interrupts all other
 /// cores for microseconds, and slots in limbo take memory: few of them where there is little of it.
 /// An exploring machine does not look at the bytes, which would be a step of its schedule.
 pub fn patience<M: Machine>(heap_bytes: impl FnOnce() -> u64) -> usize {
@@ -19,7 +22,7 @@ pub fn patience<M: Machine>(heap_bytes: impl FnOnce() -> u64) -> usize {
     if M::explores() {
         return 1;
     }
-    (heap_bytes() / SLOT_PER_BYTES).clamp(SLOTS_MIN, SLOTS_MAX) as usize
+    (heap_bytes() / PART).clamp(BYTES_MIN, BYTES_MAX) as usize
 }
 
 /// A slot that nothing leads to any more.
@@ -32,6 +35,10 @@ pub struct Retired {
 }
 
 impl Retired {
+    fn bytes(&self) -> usize {
+        pool_bytes(usize::from(self.pool))
+    }
+
     /// Whether its grace period is over in the reclaim epoch `now`.
     fn is_over(&self, now: u64) -> bool {
         debug_assert!(self.epoch <= now + 1, "nothing is retired ahead of time");
@@ -42,29 +49,33 @@ impl Retired {
 /// The retired slots of one worker, oldest first but for those that it has from others.
 pub struct Limbo {
     slots: VecDeque<Retired>,
-    /// So many slots are borne before their owner tries to advance the epoch.
+    /// Bytes of the slots.
+    bytes: usize,
+    /// So many bytes are borne before their owner tries to advance the epoch.
     patience: usize,
 }
 
 impl Limbo {
-    /// None, with so much patience, and room for four times as many.
+    /// None, with so much patience.
     pub fn new(patience: usize) -> Self {
-        Self { slots: VecDeque::with_capacity(4 * patience), patience }
+        Self { slots: VecDeque::with_capacity(SLOTS_EXPECTED), bytes: 0, patience }
     }
 
+    #[inline]
     pub fn add(&mut self, retired: Retired) {
+        self.bytes += retired.bytes();
         self.slots.push_back(retired);
     }
 
     /// Takes over what others had.
     pub fn adopt(&mut self, others: Vec<Retired>) {
-        self.slots.extend(others);
+        others.into_iter().for_each(|retired| self.add(retired));
     }
 
     /// Whether there are too many to go on.
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.slots.len() >= self.patience
+        self.bytes >= self.patience
     }
 
     /// Whether the oldest is free in the reclaim epoch `now`.
@@ -74,22 +85,25 @@ impl Limbo {
 
     /// Takes the oldest if it is free.
     pub fn take_free(&mut self, now: u64) -> Option<Retired> {
-        self.slots.pop_front_if(|oldest| oldest.is_over(now))
+        let free = self.slots.pop_front_if(|oldest| oldest.is_over(now))?;
+        self.bytes -= free.bytes();
+        Some(free)
     }
 
     /// Bears what it has, and so many more.
     pub fn bear(&mut self, more: usize) {
-        self.patience = self.slots.len() + more;
+        self.patience = self.bytes + more;
     }
 
     /// Takes all.
     pub fn drain(&mut self) -> impl Iterator<Item = Retired> {
+        self.bytes = 0;
         self.slots.drain(..)
     }
 
     /// Bytes of the slots.
     pub fn bytes(&self) -> usize {
-        self.slots.iter().map(|it| pool_bytes(usize::from(it.pool))).sum()
+        self.bytes
     }
 }
 
@@ -100,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_large_heap_bears_more_and_a_small_one_does_not() {
-        let slots = [0, 16 << 20, 32 << 20, 64 << 20, 1 << 40].map(|it| patience::<Native>(|| it));
-        assert_eq!(slots, [256, 256, 512, 1024, 1024]);
+        let bytes = [0, 16 << 20, 64 << 20, 512 << 20, 1 << 40].map(|it| patience::<Native>(|| it));
+        assert_eq!(bytes, [16 << 10, 32 << 10, 128 << 10, 1 << 20, 1 << 20]);
     }
 }
