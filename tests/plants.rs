@@ -44,6 +44,7 @@ const SEEDS: &[Bug] = &[
     ("unlink-not-dead", &[("silo", 68)]),
     ("own-changes-forgiven", &[("silo", 28)]),
     ("version-freed-at-once", &[("silo", 124)]),
+    ("segment-freed-early", &[("silo", 0)]),
     ("partition-not-locked", &[("h-store", 0), ("partitioned", 0)]),
     ("remote-partition-not-locked", &[("h-store", 0), ("partitioned", 0)]),
     ("partitions-released-early", &[("h-store", 0), ("partitioned", 0)]),

@@ -5,7 +5,7 @@
 //! the fate of each entry; a worker that ends leaves the rest to others.
 
 use chiliad_machine::Machine;
-use chiliad_storage::{Home, Kind, LocalHeap, RecordRef};
+use chiliad_storage::{Home, Kind, LocalHeap, RecordRef, Segments};
 use std::collections::VecDeque;
 
 /// A record that may have to leave its index, or shed versions.
@@ -41,7 +41,7 @@ impl Due {
     }
 }
 
-/// An old version, which belongs to this queue and is not touched any more.
+/// An old version in a slot of its own, which belongs to this queue and is not touched any more.
 struct OldVersion<M: Machine> {
     block: RecordRef<M>,
     home: Home,
@@ -51,7 +51,9 @@ struct OldVersion<M: Machine> {
 
 /// A worker's entries, in the order in which they come due.
 pub struct GarbageQueue<M: Machine> {
-    /// Old versions that expire (`Needs::versions_expire`), in the order of epochs.
+    /// Old versions that expire (`Needs::versions_expire`).
+    pub segments: Segments<M>,
+    /// Those among them that have slots of their own, in the order of epochs.
     versions: VecDeque<OldVersion<M>>,
     /// Entries that wait for no commit epoch, in the order of commits.
     now: VecDeque<Garbage<M>>,
@@ -62,7 +64,8 @@ pub struct GarbageQueue<M: Machine> {
 impl<M: Machine> GarbageQueue<M> {
     /// An empty one.
     pub fn new() -> Self {
-        Self { versions: VecDeque::new(), now: VecDeque::new(), later: VecDeque::new() }
+        let [now, later] = [VecDeque::new(), VecDeque::new()];
+        Self { segments: Segments::default(), versions: VecDeque::new(), now, later }
     }
 
     /// How many entries there are, besides old versions.
@@ -73,18 +76,19 @@ impl<M: Machine> GarbageQueue<M> {
     /// Whether there is nothing to collect.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.now.is_empty() && self.later.is_empty() && self.versions.is_empty()
+        let no_version = self.versions.is_empty() && self.segments.is_empty();
+        self.now.is_empty() && self.later.is_empty() && no_version
     }
 
-    /// Takes over an old version, which was overwritten in commit epoch `epoch`.
+    /// Takes over an old version in a slot of its own, which was overwritten in commit epoch `epoch`.
     #[inline]
     pub fn add_version(&mut self, heap: &LocalHeap<M>, block: RecordRef<M>, epoch: u64) {
         let home = heap.home_of(Kind::Version, block);
         self.versions.push_back(OldVersion { block, home, epoch });
     }
 
-    /// Takes the first old version if it was overwritten below epoch `oldest`, at or above which all snapshots are that
-    /// begin now or are in progress.
+    /// Takes the first old version in a slot of its own if it was overwritten below epoch `oldest`, at or above which all
+    /// snapshots are that begin now or are in progress.
     #[inline]
     pub fn take_version(&mut self, oldest: u64) -> Option<(Home, RecordRef<M>)> {
         let old = self.versions.pop_front_if(|old| old.epoch < oldest);
@@ -116,6 +120,7 @@ impl<M: Machine> GarbageQueue<M> {
 
     /// Takes over all that is in another queue, due or not.
     pub fn absorb(&mut self, other: &mut Self) {
+        self.segments.absorb(&mut other.segments);
         self.versions.append(&mut other.versions);
         self.now.append(&mut other.now);
         self.later.append(&mut other.later);

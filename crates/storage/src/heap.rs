@@ -20,6 +20,8 @@
 //! Type stability: the first [`Kind::stable_bytes`] of a freed slot stay readable for ever. A slot keeps its size, and
 //! its kind, but that a block of a version may become a record where memory is short.
 
+mod convert;
+
 use crate::budget::{Budget, OutOfMemory};
 use crate::chunks::Chunks;
 use crate::classes::{CLASSES, HEAD_BYTES, SCHEME_WORDS_MAX, class_bytes, class_for, pool_bytes};
@@ -155,7 +157,7 @@ pub struct Heap<M: Machine> {
     scheme_words: usize,
     supply: Supply,
     /// How much of each value exists; `None`: all.
-    kept: Option<Kept>,
+    pub(crate) kept: Option<Kept>,
     reserved_bytes: M::Word,
     epoch: M::Word,
     /// Held by the worker that is advancing the epoch.
@@ -544,27 +546,6 @@ impl<M: Machine> LocalHeap<M> {
             }
         }
         Ok(self.take(at, class_bytes(class)))
-    }
-
-    /// Where there is no more memory, blocks of versions become records for good: nothing of a free block is
-    /// looked at, so it may become anything, which a record may not.
-    #[cold]
-    fn convert(&mut self, kind: Kind, class: u8) -> Option<()> {
-        if kind != Kind::Record {
-            return None;
-        }
-        debug_assert!(self.free[pool_index(kind, class)].slots.is_empty(), "no record is left");
-        let (from, to) = (pool_index(Kind::Version, class), pool_index(kind, class));
-        let mut blocks = core::mem::take(&mut self.free[from]);
-        if blocks.slots.is_empty() {
-            let wanted = batch_slots(class_bytes(class));
-            Heap::<M>::take_free(&mut self.shared.central.lock(), from, wanted, &mut blocks);
-        }
-        for place in blocks.slots {
-            M::unpoison(place.as_ptr(), kind.stable_bytes());
-            self.free[to].slots.push(place);
-        }
-        (!self.free[to].slots.is_empty()).then_some(())
     }
 
     /// Puts a slot from `source` into a pool that has run empty, or now and then those that others have

@@ -19,6 +19,7 @@ mod limbo;
 mod mates;
 mod pool;
 mod record;
+mod segments;
 mod slots;
 mod sparse;
 mod supply;
@@ -28,11 +29,12 @@ pub use classes::{SCHEME_WORDS_MAX, slot_bytes_for};
 pub use guard::{Guard, Header, Seen};
 pub use heap::{FAULTS, Heap, Home, Kind, LocalHeap, Usage};
 pub use index::{
-    Change, Changes, Cursor, Direction, Found, HashIndex, Hooks, Index, IndexMemory, LookupBatch,
-    Measuring, Teardown,
+    Change, Changes, Cursor, Direction, Found, HashIndex, Hooks, Index, IndexMemory,
+    LookupBatch, Measuring, Teardown,
 };
 pub use index::{Inserted, KEY_BYTES_MAX, LeafRun, NoHooks, OrderedIndex, Probe};
 pub use record::{Record, RecordRef, VALUE_BYTES_MAX};
+pub use segments::{Plan as SegmentPlan, SEGMENT_FREED_EARLY, Segments};
 pub use slots::{Slot, Slots, WORKERS_MAX};
 pub use sparse::Kept;
 pub use supply::Supply;

@@ -5,8 +5,8 @@
 //! is thus paid where the garbage is made, and space is bounded by what one or two snapshot epochs
 //! overwrite.
 //!
-//! An old version is freed without a look at its record, which is in nobody's cache any more, or at the version
-//! itself. The link that leads to it stays, and no reader follows it (`parts/chain.rs` says why).
+//! Old versions are freed by the segment, without a look at their records, which are in nobody's cache any more, or at the
+//! versions themselves. The link that leads to it stays, and no reader follows it (`parts/chain.rs` says why).
 
 use super::{Optimistic, drop_version, faults};
 use crate::collector::{self, Fate};
@@ -88,20 +88,29 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     }
 }
 
-/// Frees up to `budget` old versions that no snapshot at or above `oldest` reads. Pinned.
+/// Frees up to `budget` segments of old versions that no snapshot at or above `oldest` reads, and as many of those versions that
+/// have slots of their own. Pinned.
 #[inline]
 fn expire<M: Machine, const VARIANT: u8>(
     cx: &mut Context<'_, M, Optimistic<M, VARIANT>>,
     oldest: u64,
     budget: usize,
 ) {
+    debug_assert!(cx.heap.is_pinned(), "whoever counts versions may be looking at them");
     for _ in 0..budget {
-        let Some((home, block)) = cx.garbage.take_version(oldest) else { return };
-        debug_assert!(cx.heap.is_pinned(), "whoever counts versions may be looking at it");
+        // SAFETY: the segment is ours alone. Readers at `oldest` and above do not follow the links that still lead to its
+        // versions (`parts/chain.rs`), and there are no others; whoever counts versions is pinned.
+        if !unsafe { cx.garbage.segments.retire_below(cx.heap, oldest) } {
+            break;
+        }
         M::work(Cost::Collect, 1);
         M::mark("version expired");
-        // SAFETY: the block is ours alone. Readers at `oldest` and above do not follow the links that still lead to it
-        // (`parts/chain.rs`), and there are no others; whoever counts versions is pinned.
+    }
+    for _ in 0..budget {
+        let Some((home, block)) = cx.garbage.take_version(oldest) else { return };
+        M::work(Cost::Collect, 1);
+        M::mark("version expired");
+        // SAFETY: a block in the queue is ours alone; readers and whoever counts versions do not come to it, as to a segment.
         unsafe { cx.heap.retire_to(home, block) };
     }
 }

@@ -11,7 +11,7 @@ use crate::scheme::parts::versioned_read::latched_too_long;
 use crate::scheme::parts::{chain, in_place};
 use chiliad_api::{Part, Reason};
 use chiliad_machine::{Cost, Machine, Ordering, Word};
-use chiliad_storage::{Kind as SlotKind, LocalHeap, RecordRef};
+use chiliad_storage::{Kind as SlotKind, RecordRef, SegmentPlan};
 
 impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     /// Latches, fences, loads the epoch, validates, and takes a TID.
@@ -150,6 +150,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         epoch: u64,
     ) -> Result<(), Abort<M>> {
         let kept_below = if VARIANT == SILO { cx.epochs.kept_below(epoch) } else { 0 };
+        let mut plan = cx.garbage.segments.plan();
         for write in &mut writes.entries {
             debug_assert!(write.spare.iter().all(Option::is_none), "nothing is set aside yet");
             let record = write.record;
@@ -161,8 +162,10 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
                 write.spare[1] = Some(block.map_err(|_| Abort::out_of_memory())?);
             }
             let news = write.placed && !cx.stamped || write.is_void();
-            if write.keep && !news && old_epoch(write) < kept_below {
-                set_by(cx.heap, write)?;
+            write.keep &= !news && old_epoch(write) < kept_below;
+            // An overflowing value has a block of its own, which becomes the old version.
+            if write.keep && record.overflow().is_none() {
+                set_by(cx, &mut plan, write)?;
             }
         }
         Ok(())
@@ -183,8 +186,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         if M::fault(&faults::UNLATCHED_BEFORE_TID) {
             record_word::publish(record.word(), write.prior & !record_word::LATCH);
         }
-        let plain =
-            write.spare[0].is_none() && write.spare[1].is_none() && record.overflow().is_none();
+        let plain = !write.keep && write.spare[1].is_none() && record.overflow().is_none();
         if plain {
             record.write(value);
         } else {
@@ -205,19 +207,20 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         let record = write.record;
         let head = record.overflow();
         let mut chain = head.unwrap_or(record).next(Ordering::Relaxed);
-        let keep = write.spare[0].is_some() && !M::fault(&faults::OLD_VERSION_LOST);
-        if keep {
+        if write.keep && !M::fault(&faults::OLD_VERSION_LOST) {
             M::mark("old version put by");
-            let block = match head {
-                // An overflowing value is a version block already, under the TID it was written by.
-                Some(block) => block,
-                None => {
-                    let block = write.spare[0].take().expect("checked");
-                    let prior = if write.placed { record_word::ABSENT } else { write.prior };
-                    chain::put_by(record, block, other_than(chain, block), prior)
-                }
-            };
-            cx.garbage.add_version(cx.heap, block, point.epoch);
+            // An overflowing value is a version block already, under the TID it was written by.
+            let slot = head.or(write.spare[0].take());
+            if let Some(slot) = slot {
+                cx.garbage.add_version(cx.heap, slot, point.epoch);
+            }
+            let block = slot.unwrap_or_else(|| {
+                cx.garbage.segments.lay(cx.heap, cx.heap.room(record), point.epoch)
+            });
+            if head.is_none() {
+                let prior = if write.placed { record_word::ABSENT } else { write.prior };
+                chain::put_by(record, block, other_than(chain, block), prior);
+            }
             chain = Some(block);
         } else if let Some(block) = head {
             drop_version(cx, block);
@@ -267,12 +270,20 @@ pub fn drop_version<M: Machine, const VARIANT: u8>(
     unsafe { cx.heap.retire_record(SlotKind::Version, block) };
 }
 
-/// Sets a block by for the version that is overwritten.
-fn set_by<M: Machine>(heap: &mut LocalHeap<M>, write: &mut Write<M>) -> Result<(), Abort<M>> {
+/// Makes sure of the block for the version that is overwritten.
+fn set_by<M: Machine, const VARIANT: u8>(
+    cx: &mut Context<'_, M, Optimistic<M, VARIANT>>,
+    plan: &mut SegmentPlan,
+    write: &mut Write<M>,
+) -> Result<(), Abort<M>> {
     debug_assert!(write.spare[0].is_none(), "one version is kept");
     // Whatever is in place when the latch is held is no longer than this.
-    let block = heap.alloc_record(SlotKind::Version, heap.room(write.record));
-    write.spare[0] = Some(block.map_err(|_| Abort::out_of_memory())?);
+    let bytes = cx.heap.room(write.record);
+    let out_of_memory = |_| Abort::out_of_memory();
+    if !cx.garbage.segments.plan_block(cx.heap, plan, bytes).map_err(out_of_memory)? {
+        let block = cx.heap.alloc_record(SlotKind::Version, bytes);
+        write.spare[0] = Some(block.map_err(out_of_memory)?);
+    }
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use crate::epoch::{
 };
 use crate::tables::dropped::RUIN_WITHOUT_FENCE;
 use chiliad_machine::{Fault, Rig};
+use chiliad_storage::SEGMENT_FREED_EARLY;
 
 const NOT_SERIALIZABLE: &[&str] = &["G-single", "G2", "G2-item", "G1c", "lost update"];
 
@@ -192,6 +193,7 @@ pub static FAULTS: &[&Fault] = &[
     &UNLINK_NOT_DEAD,
     &OWN_CHANGES_FORGIVEN,
     &VERSION_FREED_AT_ONCE,
+    &SEGMENT_FREED_EARLY,
     &SNAPSHOT_TOO_NEW,
     &COLLECT_TOO_EAGER,
     &TICK_WITHOUT_FENCE,
