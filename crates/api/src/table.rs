@@ -135,7 +135,7 @@ impl Placement {
 /// The declaration of a group of columns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GroupSpec {
-    /// Its name, unique in the table. The group of the table `stock` named `counts` is found as the table `stock.counts`.
+    /// Its name, unique in the table. The group of the table `stock` named `texts` is found as the table `stock.texts`.
     pub name: String,
     /// Snapshot transactions never read it: see [`TableSpec::present_only`]. In a table that is closed to them all groups are.
     pub present_only: bool,

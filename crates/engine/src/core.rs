@@ -4,7 +4,7 @@
 //! end of a transaction, after a commit or a rollback, in `ending`.
 
 use crate::access::WriteSet;
-use crate::arena::Arena;
+use crate::arena::{Arena, Piece};
 use crate::breakdown::Clockwork;
 use crate::contract::{Abort, Context, Scheme, Step, Why};
 use crate::gaps::{Gaps, Place};
@@ -102,6 +102,8 @@ pub(crate) struct Scan<M: Machine> {
     pub cursor: Cursor,
     /// Where the cursor was before the leaf that is being read.
     pub place: Place,
+    /// What a visit is to show of the leaf: keys, as pieces of the run's, and values.
+    pub shown: Vec<(Piece, Piece)>,
 }
 
 /// Buffers of a group of look-ups.
@@ -227,6 +229,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 run: LeafRun::default(),
                 cursor: Cursor::default(),
                 place: Place::default(),
+                shown: Vec::new(),
             },
             group: Group { lookups: LookupBatch::default(), row_bytes: RowBytes::default() },
             changes: Changes::new(),

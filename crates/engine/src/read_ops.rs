@@ -3,6 +3,7 @@
 //! Each operation is one pin: index, record, unpin. What is copied out stays valid without it.
 
 use crate::access::{Access, Kind, NONE};
+use crate::arena::Piece;
 use crate::contract::{Abort, Context, LockTable, Scheme, Step};
 use crate::core::{Core, Group, State, context};
 use crate::tables::catalog::View;
@@ -200,7 +201,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     /// Reads a record into the arena, where a look at it is all that there is to do; `None`: [`Core::read`] does the rest.
     #[inline(always)]
-    fn read_alone(&mut self, sealed: bool, record: RecordRef<M>) -> Option<Version> {
+    pub(crate) fn read_alone(&mut self, sealed: bool, record: RecordRef<M>) -> Option<Version> {
         // Not by `timed`: of its closure the compiler would make a function, and call that.
         let before = self.clockwork.switch(Part::Manager);
         let version = if sealed {
@@ -259,17 +260,22 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// The bytes of a row.
     #[inline]
     pub fn bytes(&self, row: Row) -> Result<&[u8]> {
+        Ok(self.arena.get(self.value_piece(row)?))
+    }
+
+    /// Where the bytes of a row are.
+    #[inline]
+    pub(crate) fn value_piece(&self, row: Row) -> Result<Piece> {
         let access = self.handles.access(row)?;
         debug_assert!(
             access.write == NONE
                 || self.writes.entries[access.write as usize].record == access.record,
             "the write is of the record"
         );
-        let piece = match access.write {
+        Ok(match access.write {
             NONE => access.value,
             write => self.writes.entries[write as usize].value,
-        };
-        Ok(self.arena.get(piece))
+        })
     }
 
     pub fn get_many(

@@ -8,9 +8,10 @@ use crate::handles::Handles;
 use crate::read_ops::{GROUP, Looked, check_key};
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
+use crate::version::Version;
 use chiliad_api::{Entry, Error, Get, Part, Range, Result, Row, Scanned, TableId};
 use chiliad_api::{Visit, VisitIndex};
-use chiliad_machine::Machine;
+use chiliad_machine::{Cost, Machine};
 use chiliad_storage::{Direction, Index, LeafRun, RecordRef};
 use core::ops::ControlFlow;
 
@@ -21,13 +22,23 @@ struct Mark {
     bytes: usize,
 }
 
-/// A scan calls this after each leaf, with the place of the leaf's first entry. Returns whether to scan on.
-type AfterLeaf<'a, M, S> = dyn FnMut(&mut Core<M, S>, usize) -> Result<bool> + 'a;
+/// A scan calls this after each leaf, with what the index had of it and the place of its first entry. Returns whether to scan
+/// on.
+type AfterLeaf<'a, M, S> = dyn FnMut(&mut Core<M, S>, &LeafRun<M>, usize) -> Result<bool> + 'a;
+
+/// What a scan does with the rows that it meets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keeps {
+    /// An entry for each.
+    Entries,
+    /// What is to be shown of a leaf's, until the next one is read.
+    Shown,
+}
 
 impl<M: Machine, S: Scheme<M>> Core<M, S> {
     pub fn scan(&mut self, id: TableId, table: &Table<M>, range: &Range<'_>) -> Result<Scanned> {
         let start = self.handles.entries.len();
-        self.scan_leaves(id, table, range, &mut |_, _| Ok(true))?;
+        self.scan_leaves(id, table, range, Keeps::Entries, &mut |_, _, _| Ok(true))?;
         debug_assert!(self.handles.entries.len() - start <= range.limit, "each row counts once");
         Ok(self.handles.scanned(start))
     }
@@ -41,13 +52,10 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         visit: &mut Visit<'_>,
     ) -> Result<()> {
         let mark = self.mark();
-        self.scan_leaves(id, table, range, &mut |core, first| {
-            let more = core.show(first, |core, entry| {
-                let access = core.handles.access(entry.row)?;
-                Ok(visit(core.arena.get(access.key), core.bytes(entry.row)?))
-            });
+        self.scan_leaves(id, table, range, Keeps::Shown, &mut |core, run, _| {
+            let more = core.show_values(run, visit);
             core.forget_to(&mark);
-            more
+            Ok(more)
         })
     }
 
@@ -62,7 +70,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     ) -> Result<()> {
         let secondary = self.begin_by_index(view, table, index)?;
         let mark = self.mark();
-        self.scan_leaves(secondary, view.get(secondary)?, range, &mut |core, first| {
+        let table_of_index = view.get(secondary)?;
+        self.scan_leaves(secondary, table_of_index, range, Keeps::Entries, &mut |core, _, first| {
             core.rows_of_entries(view, table, first)?;
             let more = core.show(first, |core, entry| {
                 let of_index = core.arena.get(core.handles.access(entry.key())?.key);
@@ -72,6 +81,13 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             core.forget_to(&mark);
             more
         })
+    }
+
+    /// Shows the values of a leaf one after another, until it is told to stop; whether it was not.
+    fn show_values(&self, run: &LeafRun<M>, visit: &mut Visit<'_>) -> bool {
+        let mut shown = self.scan.shown.iter();
+        shown
+            .all(|&(key, value)| visit(&run.keys[key.range()], self.arena.get(value)).is_continue())
     }
 
     /// Shows the entries from `first` on one after another, until it is told to stop; whether it was not.
@@ -111,6 +127,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         id: TableId,
         table: &Table<M>,
         range: &Range<'_>,
+        keeps: Keeps,
         after_leaf: &mut AfterLeaf<'_, M, S>,
     ) -> Result<()> {
         debug_assert!(matches!(self.attempt.state, State::Active), "a transaction is in hand");
@@ -139,7 +156,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             more = self.timed(Part::Index, |core| {
                 index.next_leaf(&core.heap, &mut core.scan.cursor, &mut run)
             });
-            let run_scanned = self.scan_run(id, table, sealed, &run, &mut left);
+            let run_scanned = self.scan_run(id, table, sealed, (&run, keeps), &mut left);
             self.heap.unpin();
             let again = matches!(run_scanned, Ok(false));
             scanned = run_scanned.map(|_| ());
@@ -158,7 +175,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 continue;
             }
             if scanned.is_ok() {
-                let goes_on = after_leaf(self, before.0);
+                let goes_on = after_leaf(self, &run, before.0);
                 scanned = goes_on.and_then(|goes_on| {
                     stopped |= !goes_on;
                     self.check_room()
@@ -181,20 +198,34 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         id: TableId,
         table: &Table<M>,
         sealed: bool,
-        run: &LeafRun<M>,
+        (run, keeps): (&LeafRun<M>, Keeps),
         left: &mut usize,
     ) -> Result<bool> {
         debug_assert!(self.heap.is_pinned(), "the leaf stays");
         self.table = id;
+        self.scan.shown.clear();
         for (_, record) in run.iter().take(*left) {
             record.prefetch(64);
             S::LockTable::prefetch(&self.scheme, id, record);
         }
-        let mut used = 0;
+        let (mut used, mut key_end) = (0, 0);
         for (key, record) in run.iter() {
             if *left == 0 {
                 break;
             }
+            let key_in_run = Piece::new(key_end, key.len() as u32);
+            key_end += key.len() as u32;
+            if keeps == Keeps::Shown
+                && let Some(version) = self.glance(table, sealed, record)
+            {
+                if !version.is_absent() {
+                    *left -= 1;
+                    self.scan.shown.push((key_in_run, version.bytes()));
+                }
+                used += 1;
+                continue;
+            }
+            let met = self.handles.entries.len();
             let key_start = self.arena.used() as u32;
             let looked = match table.is_group() {
                 true => self.use_part(table, sealed, Get::read(id, key), record)?,
@@ -214,6 +245,12 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 Looked::Redo if S::NEEDS.waits || !self.attempt.in_past => return Ok(false),
                 Looked::Redo => self.scan_again(id, table, key, left)?,
             }
+            if keeps == Keeps::Shown
+                && let Some(entry) = self.handles.entries.get(met)
+            {
+                let value = self.value_piece(entry.row)?;
+                self.scan.shown.push((key_in_run, value));
+            }
             used += 1;
         }
         if let Some(seen) = run.seen.filter(|_| !sealed) {
@@ -225,6 +262,18 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             return Ok(self.resolve(step)?.is_some());
         }
         Ok(true)
+    }
+
+    /// Reads a record that is shown and then forgotten, where a look at it is all that there is to do. Pinned.
+    #[inline(always)]
+    fn glance(&mut self, table: &Table<M>, sealed: bool, record: RecordRef<M>) -> Option<Version> {
+        let is_plain = !table.is_group() && !self.verification.is_on();
+        if !is_plain || self.writes.find(record).is_some() {
+            return None;
+        }
+        let version = self.read_alone(sealed, record)?;
+        M::work(Cost::Read, 1);
+        Some(version)
     }
 
     /// Remembers what the scan has seen of a leaf: its first entries, `used` of them, and what lies between.

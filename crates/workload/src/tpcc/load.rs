@@ -138,13 +138,13 @@ impl Loader<'_> {
         for i in 1..=self.rules.sizes.items {
             let key = schema::key::stock(w, i);
             let quantity = self.random.range(10, 100);
+            self.row[..stock::BYTES].fill(0);
+            stock::S_QUANTITY.set(&mut self.row, quantity);
+            self.insert(self.tables.stock, &key, stock::BYTES)?;
             let texts = stock_info::S_DATA.0;
             self.random.letters(&mut self.row[..texts]);
             let end = self.data(texts);
             self.insert(self.tables.stock_info, &key, end)?;
-            self.row[..stock::BYTES].fill(0);
-            stock::S_QUANTITY.set(&mut self.row, quantity);
-            self.insert(self.tables.stock, &key, stock::BYTES)?;
         }
         Ok(())
     }

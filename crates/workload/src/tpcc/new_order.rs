@@ -129,7 +129,7 @@ impl Request {
             // An item that is not in use: the order is not to be (clause 2.4.2.3).
             let Some(item) = item else { return Err(Error::RolledBack) };
             let stock = usize::from(line.stock);
-            let rows = [item, present(stocks[2 * stock + 1])?, present(stocks[2 * stock])?];
+            let rows = [item, present(stocks[2 * stock])?, present(stocks[2 * stock + 1])?];
             let key = schema::key::order_line(self.w, self.d, o, number);
             let (amount, brand) = self.order_line(tables, tx, line, key, rows)?;
             sum += u64::from(amount);
@@ -157,8 +157,8 @@ impl Request {
             count += 1;
         }
         for key in &self.stocks[..self.stock_count] {
-            gets[count] = Get::read(tables.stock_info, key);
-            gets[count + 1] = Get::update(tables.stock, key);
+            gets[count] = Get::update(tables.stock, key);
+            gets[count + 1] = Get::read(tables.stock_info, key);
             count += 2;
         }
         tx.get_many(&gets[..count], &mut rows[..count])

@@ -3,7 +3,8 @@
 //! Groups of columns keep what a transaction changes apart from what it only looks at and from what it seldom needs,
 //! in one table under one key:
 //!
-//! - STOCK: `stock` (ten district texts, data), and its group `counts` (quantity and counters);
+//! - STOCK: `stock` (quantity and counters: first, since stock-level reads nothing else), and its group `texts` (ten district
+//!   texts, data);
 //! - CUSTOMER: `customer` (name, address, credit terms: never changed, so the index by name is never touched after
 //!   loading), and its groups `account` (balance and counters) and `data` (C_DATA);
 //! - where it is asked for ([`TpccOptions::totals_apart`](super::TpccOptions)) W_YTD and D_YTD: the groups `total` of
@@ -44,9 +45,9 @@ pub struct Tables {
     pub order_line: TableId,
     pub item: TableId,
     /// The table itself.
-    pub stock_info: TableId,
-    /// Its group `counts`.
     pub stock: TableId,
+    /// Its group `texts`.
+    pub stock_info: TableId,
     pub totals: Option<Totals>,
 }
 
@@ -75,7 +76,7 @@ impl Tables {
             order_customer,
             order_line,
             item,
-            stock_info,
+            stock,
         ] = tables
         else {
             panic!("TPC-C has 10 tables, one of them an index, not {}", tables.len())
@@ -83,7 +84,7 @@ impl Tables {
         let of_totals = || Totals { warehouse: warehouse.group(0), district: district.group(0) };
         let totals = totals_apart.then(of_totals);
         let [customer, customer_data] = [0, 1].map(|group| customer_info.group(group));
-        let stock = stock_info.group(0);
+        let stock_info = stock.group(0);
         Self {
             warehouse,
             district,

@@ -7,6 +7,7 @@ use super::schema::{self, Tables, district, order_line, stock};
 use super::terminal::Terminal;
 use crate::workload::present;
 use chiliad_api::{Get, Range, Result, Transaction};
+use core::ops::ControlFlow;
 
 /// Look-ups in a group: more would gain nothing.
 const GROUP: usize = 64;
@@ -52,12 +53,12 @@ impl Request {
         let next = district::D_NEXT_O_ID.get(tx.bytes(row)?);
         let low = schema::key::order_line(self.w, self.d, next.saturating_sub(20), 0);
         let high = schema::key::order_line(self.w, self.d, next, 0);
-        let lines = tx.scan(tables.order_line, Range::between(&low, &high))?;
         self.met.fill(0);
         self.keys.clear();
-        for &entry in tx.entries(lines)? {
-            self.meet(order_line::OL_I_ID.get(tx.bytes(entry.row)?));
-        }
+        tx.visit(tables.order_line, Range::between(&low, &high), &mut |_, line| {
+            self.meet(order_line::OL_I_ID.get(line));
+            ControlFlow::Continue(())
+        })?;
         let mut low_stocks = 0;
         for keys in self.keys.chunks(GROUP) {
             let mut gets = [Get::read(tables.stock, &[]); GROUP];

@@ -29,7 +29,7 @@ pub(super) fn specs(options: &TpccOptions) -> Vec<TableSpec> {
         TableSpec::ordered("order_customer"),
         TableSpec::ordered("order_line"),
         if options.read_only_tables { item.read_only() } else { item },
-        TableSpec::hash("stock", stocks).with_group(GroupSpec::new("counts")),
+        TableSpec::hash("stock", stocks).with_group(GroupSpec::new("texts")),
     ];
     if options.totals_apart {
         for spec in &mut specs[..2] {

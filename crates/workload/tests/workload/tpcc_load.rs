@@ -32,8 +32,8 @@ fn the_full_population() {
         ("order_customer", 30_000),
         ("new_order", 9000),
         ("item", 100_000),
-        ("stock.counts", 100_000),
         ("stock", 100_000),
+        ("stock.texts", 100_000),
     ] {
         assert_eq!(model.rows(table).len(), rows, "{table}");
     }
@@ -71,14 +71,14 @@ fn items_and_stock(model: &Model) {
         assert!((26..=50).contains(&item::I_DATA.get(row).len()));
         assert!((14..=24).contains(&item::I_NAME.get(row).len()));
     }
-    let infos = model.rows("stock");
+    let infos = model.rows("stock.texts");
     let brands = infos.values().filter(|row| has_original(stock_info::S_DATA.get(row))).count();
     assert!(is_about(brands, infos.len(), 10.0), "{brands}");
     for row in infos.values() {
         assert!((26..=50).contains(&stock_info::S_DATA.get(row).len()));
         assert!((1..=10).all(|d| stock_info::s_dist(d).get(row).is_ascii()));
     }
-    for row in model.rows("stock.counts").values() {
+    for row in model.rows("stock").values() {
         assert!((10..=100).contains(&stock::S_QUANTITY.get(row)));
         assert_eq!(stock::S_YTD.get(row) + stock::S_ORDER_CNT.get(row), 0);
     }

@@ -24,8 +24,8 @@ const TABLES: [&str; 13] = [
     "order_customer",
     "order_line",
     "item",
-    "stock.counts",
     "stock",
+    "stock.texts",
 ];
 
 /// All rows of a model at a moment.
@@ -79,7 +79,7 @@ fn new_order() {
             continue;
         }
         let (lines, is_remote) = check_new_order(&before, &model);
-        let stocks = before.differences(&model, "stock.counts").len();
+        let stocks = before.differences(&model, "stock").len();
         assert_eq!(counts.grouped, 3 + lines + 2 * stocks);
         assert_eq!(counts.inserts, 3 + lines);
         assert_eq!(counts.changes, 1 + lines);
@@ -122,17 +122,14 @@ fn check_new_order(before: &Before, model: &Model) -> (usize, bool) {
         assert_eq!(order_line::OL_AMOUNT.get(line), price * quantity);
         assert_eq!(order_line::OL_DELIVERY_D.get(line), 0);
         let stock = key::stock(supplier, i);
-        let info = row(model, "stock", &stock);
+        let info = row(model, "stock.texts", &stock);
         assert_eq!(order_line::OL_DIST_INFO.get(line), stock_info::s_dist(d).get(info));
         taken.entry(stock.to_vec()).or_default().push((quantity, supplier != 1));
     }
     assert_eq!(before.differences(model, "order_line").len(), usize::from(count));
-    assert_eq!(
-        before.differences(model, "stock.counts"),
-        taken.keys().cloned().collect::<Vec<_>>()
-    );
+    assert_eq!(before.differences(model, "stock"), taken.keys().cloned().collect::<Vec<_>>());
     for (key, lines) in &taken {
-        check_stock(before.row("stock.counts", key), row(model, "stock.counts", key), lines);
+        check_stock(before.row("stock", key), row(model, "stock", key), lines);
     }
     let is_remote = taken.values().flatten().any(|&(_, remote)| remote);
     assert_eq!(order::O_ALL_LOCAL.get(order) == 1, !is_remote);
@@ -180,7 +177,7 @@ fn payment() {
 
 /// Returns the customer that paid, whether with bad credit, and the length of C_DATA then.
 fn check_payment(before: &Before, model: &Model) -> (Vec<u8>, bool, usize) {
-    for table in ["customer", "order", "order_line", "new_order", "stock.counts", "item"] {
+    for table in ["customer", "order", "order_line", "new_order", "stock", "item"] {
         assert!(before.differences(model, table).is_empty(), "{table}");
     }
     let new = before.differences(model, "history");
@@ -279,9 +276,7 @@ fn delivery_order_status_and_stock_level() {
 
 /// Returns how many districts had something to deliver.
 fn check_delivery(before: &Before, model: &Model) -> usize {
-    for table in
-        ["warehouse", "district", "customer.data", "history", "stock.counts", "order_customer"]
-    {
+    for table in ["warehouse", "district", "customer.data", "history", "stock", "order_customer"] {
         assert!(before.differences(model, table).is_empty(), "{table}");
     }
     let mut expected = vec![];
@@ -324,7 +319,7 @@ fn low_stocks(model: &Model, threshold: u32) -> u64 {
             items.insert(order_line::OL_I_ID.get(line));
         }
     }
-    let quantity = |&i: &u32| stock::S_QUANTITY.get(row(model, "stock.counts", &key::stock(1, i)));
+    let quantity = |&i: &u32| stock::S_QUANTITY.get(row(model, "stock", &key::stock(1, i)));
     items.iter().filter(|i| quantity(i) < threshold).count() as u64
 }
 

@@ -72,7 +72,7 @@ impl Target<'_, '_> {
 
     fn row(&mut self, table: TableId, key: &[u8], row: &[u8]) -> Result<()> {
         let tables = self.tables;
-        if table == tables.customer_info || table == tables.stock_info {
+        if table == tables.customer_info || table == tables.stock {
             self.first = row.to_vec();
             return Ok(());
         }
@@ -97,7 +97,7 @@ impl Target<'_, '_> {
             self.order_line(key, row)
         } else if table == tables.item {
             self.item(key, row)
-        } else if table == tables.stock {
+        } else if table == tables.stock_info {
             self.stock(key, row)
         } else {
             // The index of orders by customer is one of SQL.
@@ -228,9 +228,9 @@ impl Target<'_, '_> {
         self.put(7, &row)
     }
 
-    fn stock(&mut self, key: &Key<'_>, row: &[u8]) -> Result<()> {
+    fn stock(&mut self, key: &Key<'_>, info: &[u8]) -> Result<()> {
         let first = core::mem::take(&mut self.first);
-        let info = &first[..];
+        let row = &first[..];
         let mut values = vec![key.w(), key.item(2), int(stock::S_QUANTITY.get(row))];
         values.extend((1..=10).map(|d| text(stock_info::s_dist(d).get(info))));
         values.push(int(stock::S_YTD.get(row)));
