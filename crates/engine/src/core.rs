@@ -19,7 +19,7 @@ use crate::wait::Limits;
 use chiliad_api::{Error, Intent, Part, Reason, Result, TableId, Tally};
 use chiliad_log::BufferRef;
 use chiliad_machine::{Cost, Machine, Ordering, Word};
-use chiliad_storage::{Changes, Cursor, LeafRun, LocalHeap, LookupBatch, RecordRef};
+use chiliad_storage::{Changes, Cursor, Finger, LeafRun, LocalHeap, LookupBatch, RecordRef};
 use std::sync::Arc;
 
 /// Bytes of a row to ask for where none of its table has been seen.
@@ -54,6 +54,8 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     pub table: TableId,
     pub scan: Scan<M>,
     pub group: Group<M>,
+    /// Where the transaction's last insertion was.
+    pub finger: Finger<M>,
     /// The leaf changes that the index reports of an insertion.
     pub changes: Changes<M>,
     /// The hooks that the index calls when it divides or merges leaves.
@@ -232,6 +234,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 shown: Vec::new(),
             },
             group: Group { lookups: LookupBatch::default(), row_bytes: RowBytes::default() },
+            finger: Finger::default(),
             changes: Changes::new(),
             leaf_hooks: S::LeafHooks::default(),
             key: Vec::new(),
@@ -275,6 +278,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.arena.clear();
         self.handles.begin();
         self.gaps.clear();
+        self.finger.forget();
         debug_assert!(self.handles.accesses.is_empty(), "no row is known yet");
         let attempt = &mut self.attempt;
         attempt.read_only = intent.read_only || intent.snapshot || self.inner.options.read_only;

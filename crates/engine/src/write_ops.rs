@@ -183,8 +183,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             self.begin_mates(record, table, key);
         }
         self.changes.clear();
-        let Self { heap, leaf_hooks, changes, .. } = self;
-        let inserted = table.index.insert(heap, key, record, leaf_hooks, changes);
+        let Self { heap, leaf_hooks, changes, finger, .. } = self;
+        let inserted = table.index.insert_near(heap, key, record, (leaf_hooks, changes), finger);
         let done = match inserted {
             Ok(Inserted::Yes) => Ok(Placed::Fresh(record)),
             Ok(Inserted::Exists(found)) => Ok(Placed::Found(found)),

@@ -29,7 +29,7 @@ pub use classes::{SCHEME_WORDS_MAX, slot_bytes_for};
 pub use guard::{Guard, Header, Seen};
 pub use heap::{FAULTS, Heap, Home, Kind, LocalHeap, Usage};
 pub use index::{
-    Change, Changes, Cursor, Direction, Found, HashIndex, Hooks, Index, IndexMemory,
+    Change, Changes, Cursor, Direction, Finger, Found, HashIndex, Hooks, Index, IndexMemory,
     LookupBatch, Measuring, Teardown,
 };
 pub use index::{Inserted, KEY_BYTES_MAX, LeafRun, NoHooks, OrderedIndex, Probe};

@@ -24,7 +24,7 @@ pub use contract::{
 };
 pub use hash::HashIndex;
 pub use lookup_batch::LookupBatch;
-pub use ordered::{OrderedIndex, Shape};
+pub use ordered::{Finger, OrderedIndex, Shape};
 
 use crate::guard::Guard;
 use crate::{LocalHeap, OutOfMemory, RecordRef};
@@ -109,6 +109,26 @@ impl<M: Machine> Index<M> {
     ) -> Result<Inserted<M>, OutOfMemory> {
         match self {
             Self::Ordered(index) => index.insert(heap, key, record, hooks, changes),
+            Self::Hash(index) => index.insert(heap, key, record, hooks, changes),
+        }
+    }
+
+    /// As [`Index::insert`], of one among a transaction's insertions: in an ordered index each begins where `finger` says that the
+    /// last one was, if the key may belong there.
+    ///
+    /// # Errors
+    /// As for [`Index::insert`].
+    #[inline]
+    pub fn insert_near(
+        &self,
+        heap: &mut LocalHeap<M>,
+        key: &[u8],
+        record: RecordRef<M>,
+        (hooks, changes): (&mut dyn Hooks<M>, &mut Changes<M>),
+        finger: &mut Finger<M>,
+    ) -> Result<Inserted<M>, OutOfMemory> {
+        match self {
+            Self::Ordered(index) => index.insert_near(heap, key, record, (hooks, changes), finger),
             Self::Hash(index) => index.insert(heap, key, record, hooks, changes),
         }
     }

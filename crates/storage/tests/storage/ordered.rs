@@ -2,8 +2,8 @@
 
 use chiliad_machine::{Machine, Native, Plain};
 use chiliad_storage::{
-    Change, Changes, Cursor, Direction, Found, Heap, Index, IndexMemory, Inserted, Kind, LeafRun,
-    LocalHeap, NoHooks, OrderedIndex, RecordRef, Seen,
+    Change, Changes, Cursor, Direction, Finger, Found, Heap, Index, IndexMemory, Inserted, Kind,
+    LeafRun, LocalHeap, NoHooks, OrderedIndex, RecordRef, Seen,
 };
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -26,6 +26,8 @@ struct Pair<M: Machine> {
     index: OrderedIndex<M>,
     model: BTreeMap<Vec<u8>, RecordRef<M>>,
     changes: Changes<M>,
+    /// Of all insertions, as if they were of one transaction.
+    finger: Finger<M>,
 }
 
 impl<M: Machine> Pair<M> {
@@ -33,7 +35,8 @@ impl<M: Machine> Pair<M> {
         let shared = Heap::<M>::new(u64::MAX);
         let mut heap = LocalHeap::new(&shared).unwrap();
         let index = OrderedIndex::new(&mut heap).unwrap();
-        Self { heap, index, model: BTreeMap::new(), changes: Vec::new() }
+        let (changes, finger) = (Vec::new(), Finger::default());
+        Self { heap, index, model: BTreeMap::new(), changes, finger }
     }
 
     fn pinned<R>(&mut self, act: impl FnOnce(&mut Self) -> R) -> R {
@@ -63,10 +66,9 @@ impl<M: Machine> Pair<M> {
             };
             let record = pair.heap.alloc_record(Kind::Record, 8).unwrap();
             pair.changes.clear();
-            let inserted = pair
-                .index
-                .insert(&mut pair.heap, key, record, &mut NoHooks, &mut pair.changes)
-                .unwrap();
+            let Self { index, heap, changes, finger, .. } = pair;
+            let inserted =
+                index.insert_near(heap, key, record, (&mut NoHooks, changes), finger).unwrap();
             match inserted {
                 Inserted::Yes => {
                     assert!(expected.is_none());
@@ -226,7 +228,17 @@ fn random_operations<M: Machine>(seed: u64, rounds: usize, spread: usize) {
                 }
             }
             4 => pair.unlink(&key_now),
-            5 => pair.insert(&key_now),
+            5 if dice.below(4) > 0 => pair.insert(&key_now),
+            5 => {
+                // Keys in order, as many transactions insert them.
+                let mut key = key_now;
+                for _ in 0..dice.below(8) {
+                    pair.insert(&key);
+                    if let Some(last) = key.last_mut() {
+                        *last = last.saturating_add(1 + dice.below(2) as u8);
+                    }
+                }
+            }
             6 => {
                 let other = key(&mut dice, spread);
                 let (low, high) = (bound(&mut dice, &key_now), bound(&mut dice, &other));

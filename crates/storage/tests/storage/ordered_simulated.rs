@@ -107,7 +107,7 @@ fn a_seed_repeats_itself() {
 /// Each planted bug makes an assertion about the index fail, and the same seed passes without it.
 #[test]
 fn planted_bugs_are_caught() {
-    for fault in faults::FAULTS {
+    for fault in faults::FAULTS.iter().chain(faults::INDEX_FAULTS) {
         let caught = (0..2000).find_map(|seed| {
             let outcome = shaped(seed, Some(fault));
             match outcome.verdict {

@@ -9,11 +9,13 @@
 //! tell its own change from a stranger's.
 
 use super::cell::Cell;
+use super::finger::Finger;
 use super::insertion::{Insertion, Supplies, count_change};
-use super::node::{Entry, KIND_CELL, KIND_LAYER, LEAF_SLOTS, Spot, record_of};
+use super::node::{Entry, KIND_CELL, KIND_LAYER, LEAF_SLOTS, Leaf, Spot, record_of};
 use super::path::Path;
 use super::slice::{RANK_LONGER, assert_length};
 use super::split::order_of;
+use super::version::Stamp;
 use super::{OrderedIndex, faults};
 use crate::{Changes, Hooks, Inserted, LocalHeap, OutOfMemory, RecordRef};
 use chiliad_machine::{Link, Machine, Ordering};
@@ -34,12 +36,23 @@ impl<M: Machine> OrderedIndex<M> {
         hooks: &mut dyn Hooks<M>,
         changes: &mut Changes<M>,
     ) -> Result<Inserted<M>, OutOfMemory> {
-        debug_assert!(heap.is_pinned());
-        assert_length(key);
-        let mut supplies = Supplies::none();
         let mut insertion = Insertion { key, record, hooks, changes };
+        self.insert_by_path(heap, &mut insertion, &mut Finger::default())
+    }
+
+    /// Inserts by a way down, and has `finger` point there.
+    pub(super) fn insert_by_path(
+        &self,
+        heap: &mut LocalHeap<M>,
+        insertion: &mut Insertion<'_, M>,
+        finger: &mut Finger<M>,
+    ) -> Result<Inserted<M>, OutOfMemory> {
+        debug_assert!(heap.is_pinned());
+        assert_length(insertion.key);
+        finger.forget();
+        let mut supplies = Supplies::none();
         let inserted = loop {
-            match self.try_insert(heap, &mut supplies, &mut insertion) {
+            match self.try_insert(heap, &mut supplies, insertion, finger) {
                 Ok(None) => {}
                 Ok(Some(inserted)) => break Ok(inserted),
                 Err(refused) => break Err(refused),
@@ -55,6 +68,7 @@ impl<M: Machine> OrderedIndex<M> {
         heap: &mut LocalHeap<M>,
         supplies: &mut Supplies<'t, M>,
         insertion: &mut Insertion<'_, M>,
+        finger: &mut Finger<M>,
     ) -> Result<Option<Inserted<M>>, OutOfMemory> {
         let path = self.locate(insertion.key);
         match path.spot {
@@ -87,7 +101,12 @@ impl<M: Machine> OrderedIndex<M> {
                 }
                 let entry = Self::entry(heap, supplies, &path, insertion)?;
                 let done = if path.stamp.count() < LEAF_SLOTS {
-                    Self::insert_entry(&path, index, entry, insertion)
+                    let inserted =
+                        Self::insert_entry(path.leaf, path.stamp, index, entry, insertion);
+                    if let Some(members) = inserted {
+                        finger.point(self, &path, members);
+                    }
+                    inserted.is_some()
                 } else {
                     Self::split_leaf(heap, supplies, &path, index, entry, insertion)?
                 };
@@ -113,17 +132,17 @@ impl<M: Machine> OrderedIndex<M> {
         Ok(Entry { slice: path.slice, kind: KIND_CELL, link: cell.target() })
     }
 
-    /// Puts the entry into a leaf with room.
-    fn insert_entry(
-        path: &Path<'_, M>,
+    /// Puts the entry into a leaf with room, which is still as `stamp` says. Returns the count of its guard since then; `None`:
+    /// somebody was in the way.
+    #[inline]
+    pub(super) fn insert_entry(
+        leaf: &Leaf<M>,
+        stamp: Stamp,
         index: usize,
         entry: Entry,
         insertion: &mut Insertion<'_, M>,
-    ) -> bool {
-        let leaf = path.leaf;
-        let Some(mut held) = leaf.version.try_latch(path.stamp) else {
-            return false;
-        };
+    ) -> Option<u64> {
+        let mut held = leaf.version.try_latch(stamp)?;
         if M::fault(&faults::LATCHED_WHILE_WAITING) {
             M::await_line(core::ptr::from_ref(leaf).cast(), 1);
         }
@@ -133,6 +152,6 @@ impl<M: Machine> OrderedIndex<M> {
         if !M::fault(&faults::INSERT_FORGETS_GUARD) {
             count_change(leaf, insertion.changes);
         }
-        true
+        Some(leaf.guard.members())
     }
 }

@@ -45,6 +45,7 @@
 
 mod cell;
 pub mod faults;
+mod finger;
 mod get;
 mod insert;
 mod insertion;
@@ -61,6 +62,7 @@ mod slice;
 mod split;
 mod version;
 
+pub use finger::Finger;
 pub use get::OrderedProbe;
 pub use shape::{Shape, Teardown};
 

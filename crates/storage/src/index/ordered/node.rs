@@ -394,6 +394,12 @@ impl<M: Machine> Inner<M> {
         self.keys[index].load(Ordering::Relaxed)
     }
 
+    /// The greatest slice that child `index` may cover as far as this node says.
+    #[inline]
+    pub(super) fn key_above(&self, index: usize) -> u64 {
+        self.keys.get(index).map_or(u64::MAX, |key| key.load(Ordering::Relaxed))
+    }
+
     /// Gives a node its children and the separators between them. The caller holds the latch, or
     /// nobody else has seen the node; it sets the count.
     pub(super) fn overwrite(&self, keys: &[u64], children: &[Tagged<Target>]) {

@@ -96,6 +96,8 @@ pub(super) struct Path<'t, M: Machine> {
     /// The highest of the full inner nodes right above the leaf, if its holder in the layer is one:
     /// the first to split when the leaf must be.
     pub(super) full: Option<Full<'t, M>>,
+    /// The greatest slice that the leaf covers, as the nodes above it in the layer say.
+    pub(super) high: u64,
 }
 
 impl<M: Machine> Path<'_, M> {
@@ -124,7 +126,7 @@ impl<M: Machine> OrderedIndex<M> {
         let mut offset = 0;
         let (mut slice, mut rank) = (slice_at(key, 0), rank_at(key, 0));
         loop {
-            let (mut above, mut full) = (None, None);
+            let (mut above, mut full, mut high) = (None, None, u64::MAX);
             // Those of `place`, without a look at what kind of holder it is.
             let mut version = place.version();
             let mut child = place.link().load(Ordering::Relaxed);
@@ -148,6 +150,7 @@ impl<M: Machine> OrderedIndex<M> {
                 let index = node.search(slice);
                 place = Place { holder: Holder::Inner(node, index), stamp };
                 version = &node.version;
+                high = high.min(node.key_above(index));
                 child = node.child(index).load(Ordering::Relaxed);
                 prefetch_node::<M>(child);
                 if !version.holds(stamp) {
@@ -162,7 +165,18 @@ impl<M: Machine> OrderedIndex<M> {
             }
             let spot = leaf.find(stamp, slice, rank);
             let Spot::At(index, KIND_LAYER) = spot else {
-                return Some(Path { above, place, leaf, stamp, spot, slice, rank, offset, full });
+                return Some(Path {
+                    above,
+                    place,
+                    leaf,
+                    stamp,
+                    spot,
+                    slice,
+                    rank,
+                    offset,
+                    full,
+                    high,
+                });
             };
             place = Place { holder: Holder::Leaf(leaf, index), stamp };
             // The rank was that of keys that go on, so there are more bytes.

@@ -3,8 +3,8 @@
 
 use chiliad_machine::Machine;
 use chiliad_storage::{
-    Cursor, Direction, Found, Inserted, Kind, LeafRun, LocalHeap, NoHooks, OrderedIndex, RecordRef,
-    Seen,
+    Cursor, Direction, Finger, Found, Inserted, Kind, LeafRun, LocalHeap, NoHooks, OrderedIndex,
+    RecordRef, Seen,
 };
 use std::ops::Bound;
 
@@ -52,6 +52,7 @@ pub struct Worker<'a, M: Machine> {
     pub keys: &'a Keys,
     pub number: usize,
     dice: u64,
+    finger: Finger<M>,
     mine: Vec<Option<RecordRef<M>>>,
 }
 
@@ -93,7 +94,8 @@ impl<'a, M: Machine> Worker<'a, M> {
         seed: u64,
     ) -> Self {
         let dice = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (number as u64 + 1) << 32 | 1;
-        Self { index, heap, keys, number, dice, mine: vec![None; keys.count] }
+        let finger = Finger::default();
+        Self { index, heap, keys, number, dice, finger, mine: vec![None; keys.count] }
     }
 
     fn roll(&mut self, n: usize) -> usize {
@@ -109,8 +111,12 @@ impl<'a, M: Machine> Worker<'a, M> {
         match self.roll(if scans { 10 } else { 8 }) {
             0..=5 => {
                 let n = n - n % self.keys.workers + self.number;
-                if n < self.keys.count && !Keys::is_stable(n) {
-                    self.toggle(n);
+                // Several in order: an insertion goes on where the last one was.
+                let some = 1 + self.roll(3);
+                for n in (n..self.keys.count).step_by(self.keys.workers).take(some) {
+                    if !Keys::is_stable(n) {
+                        self.toggle(n);
+                    }
                 }
             }
             6 | 7 => self.look_up(n),
@@ -131,7 +137,11 @@ impl<'a, M: Machine> Worker<'a, M> {
                     panic!("a key that we have unlinked is there");
                 };
                 let record = record_for(&mut self.heap, n);
-                insert(self.index, &mut self.heap, &key, record);
+                let Self { index, heap, finger, .. } = self;
+                let inserted = index
+                    .insert_near(heap, &key, record, (&mut NoHooks, &mut Vec::new()), finger)
+                    .expect("room");
+                assert!(matches!(inserted, Inserted::Yes));
                 assert!(!before.holds(), "an insertion that nobody notices");
                 assert!(self.find(&key) == Some(record), "lost what it had inserted");
                 self.mine[n] = Some(record);
