@@ -104,8 +104,8 @@ pub(crate) struct Scan<M: Machine> {
     pub cursor: Cursor,
     /// Where the cursor was before the leaf that is being read.
     pub place: Place,
-    /// What a visit is to show of the leaf: keys, as pieces of the run's, and values.
-    pub shown: Vec<(Piece, Piece)>,
+    /// The rows of the leaf that a visitor will be called with: the place of each in the run, and its value.
+    pub shown: Vec<(usize, Piece)>,
 }
 
 /// Buffers of a group of look-ups.

@@ -26,12 +26,12 @@ struct Mark {
 /// on.
 type AfterLeaf<'a, M, S> = dyn FnMut(&mut Core<M, S>, &LeafRun<M>, usize) -> Result<bool> + 'a;
 
-/// What a scan does with the rows that it meets.
+/// Which of the rows that it reads a scan keeps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keeps {
     /// An entry for each.
     Entries,
-    /// What is to be shown of a leaf's, until the next one is read.
+    /// Those of one leaf, in `Scan::shown`, until it has called the visitor with them.
     Shown,
 }
 
@@ -83,11 +83,10 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         })
     }
 
-    /// Shows the values of a leaf one after another, until it is told to stop; whether it was not.
+    /// Calls the visitor with the rows of a leaf, until it breaks off. Returns whether it did not.
     fn show_values(&self, run: &LeafRun<M>, visit: &mut Visit<'_>) -> bool {
         let mut shown = self.scan.shown.iter();
-        shown
-            .all(|&(key, value)| visit(&run.keys[key.range()], self.arena.get(value)).is_continue())
+        shown.all(|&(at, value)| visit(run.key(at), self.arena.get(value)).is_continue())
     }
 
     /// Shows the entries from `first` on one after another, until it is told to stop; whether it was not.
@@ -208,19 +207,17 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             record.prefetch(64);
             S::LockTable::prefetch(&self.scheme, id, record);
         }
-        let (mut used, mut key_end) = (0, 0);
+        let mut used = 0;
         for (key, record) in run.iter() {
             if *left == 0 {
                 break;
             }
-            let key_in_run = Piece::new(key_end, key.len() as u32);
-            key_end += key.len() as u32;
             if keeps == Keeps::Shown
                 && let Some(version) = self.glance(table, sealed, record)
             {
                 if !version.is_absent() {
                     *left -= 1;
-                    self.scan.shown.push((key_in_run, version.bytes()));
+                    self.scan.shown.push((used, version.bytes()));
                 }
                 used += 1;
                 continue;
@@ -249,7 +246,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 && let Some(entry) = self.handles.entries.get(met)
             {
                 let value = self.value_piece(entry.row)?;
-                self.scan.shown.push((key_in_run, value));
+                self.scan.shown.push((used, value));
             }
             used += 1;
         }

@@ -5,9 +5,9 @@ use chiliad_machine::Machine;
 use core::ptr::NonNull;
 use std::collections::VecDeque;
 
-/// Of so many bytes of the heap one is borne in the limbo of each worker,
+/// A worker keeps up to this fraction of the heap in limbo, one byte of so many.
 const PART: u64 = 512;
-/// but in any heap at least and at most so many.
+/// The least and the most bytes that a worker keeps in limbo, in a heap of any size.
 const BYTES_MIN: u64 = 16 << 10;
 const BYTES_MAX: u64 = 1 << 20;
 

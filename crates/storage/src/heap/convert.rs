@@ -56,7 +56,7 @@ impl<M: Machine> LocalHeap<M> {
             M::unpoison(place.as_ptr(), Kind::Record.stable_bytes());
             // SAFETY: a slot for a record, constructed as words.
             let record = unsafe { RecordRef::<M>::from_raw(place.cast()) };
-            // What is there now may be a part of some value; nobody has looked at it as a record.
+            // The word holds bytes of an old value, which a scheme would take for the word of the slot's last record.
             record.word().store(0, Ordering::Relaxed);
             records.push(place);
         }

@@ -181,6 +181,17 @@ impl<M: Machine> LeafRun<M> {
         self.keys.clear();
     }
 
+    /// The key of record `at`.
+    ///
+    /// # Panics
+    /// When there are not as many records.
+    #[must_use]
+    #[inline]
+    pub fn key(&self, at: usize) -> &[u8] {
+        let start = at.checked_sub(1).map_or(0, |before| self.records[before].0);
+        &self.keys[start as usize..self.records[at].0 as usize]
+    }
+
     /// The records with their keys, in scan order.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], RecordRef<M>)> {
         let mut start = 0;

@@ -430,12 +430,13 @@ pub(super) fn advance(cursor: &mut Cursor, mut position: Vec<u8>, end: &PieceEnd
 
 /// Takes out of the last piece what lies beyond the end.
 fn trim<M: Machine>(cursor: &Cursor, run: &mut LeafRun<M>) {
-    while let Some(&(end, _)) = run.records.last() {
-        let start = run.records.iter().rev().nth(1).map_or(0, |&(end, _)| end);
-        if !cursor.is_beyond_end(&run.keys[start as usize..end as usize]) {
+    while let Some(last) = run.records.len().checked_sub(1) {
+        let key = run.key(last);
+        if !cursor.is_beyond_end(key) {
             break;
         }
+        let left = run.keys.len() - key.len();
         run.records.pop();
-        run.keys.truncate(start as usize);
+        run.keys.truncate(left);
     }
 }
