@@ -1,5 +1,5 @@
-//! Which hardware cores a thread may run on. For drivers that measure: the engine never restricts
-//! its callers' threads.
+//! Which hardware cores a thread runs on. For drivers that measure, and for servers' own threads: the
+//! engine never restricts its callers' threads.
 
 use std::io;
 
@@ -21,6 +21,22 @@ pub fn allowed_cores() -> Vec<usize> {
     }
     #[cfg(not(target_os = "linux"))]
     Vec::new()
+}
+
+/// How often the calling thread has left its core, to wait or for another thread's sake; `None` where the system cannot tell.
+#[must_use]
+pub fn thread_switches() -> Option<u64> {
+    #[cfg(target_os = "linux")]
+    {
+        // SAFETY: the type is plain numbers, for which zero is a value.
+        let mut usage: libc::rusage = unsafe { core::mem::zeroed() };
+        // SAFETY: the call fills in a value of just this type, which is ours.
+        let refused = unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) } != 0;
+        let switches = usage.ru_nvcsw.wrapping_add(usage.ru_nivcsw);
+        (!refused).then_some(switches.cast_unsigned())
+    }
+    #[cfg(not(target_os = "linux"))]
+    None
 }
 
 /// Restricts the calling thread, and threads that it starts later, to `cores`.

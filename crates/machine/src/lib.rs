@@ -54,7 +54,7 @@ mod spin;
 pub mod tasks;
 mod turn;
 
-pub use affinity::{allowed_cores, restrict_to_cores};
+pub use affinity::{allowed_cores, restrict_to_cores, thread_switches};
 pub use allocator::{Allocator, Buffer};
 pub use array::{Array, Line};
 pub use bytes::{copy_in, copy_out, words_for};

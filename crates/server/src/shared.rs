@@ -34,6 +34,8 @@ pub(crate) struct Shared {
     pub claims: Arc<Claims>,
     /// Every statement is answered with a constant.
     pub constant: bool,
+    /// Connections go to another thread whenever something has come.
+    pub restless: bool,
     draining: AtomicBool,
     /// Some names are about to mean other tables: no statement begins.
     tables_closed: AtomicBool,
@@ -102,6 +104,7 @@ pub(crate) struct Choices {
     pub limits: Limits,
     pub tls: Option<Arc<rustls::ServerConfig>>,
     pub constant: bool,
+    pub restless: bool,
 }
 
 impl Shared {
@@ -109,7 +112,7 @@ impl Shared {
         let options = catalog.database().options();
         let durable = options.durability == chiliad::Durability::Sync;
         let waits = options.scheme != chiliad::Scheme::default();
-        let Choices { users, procedures, limits, tls, constant } = choices;
+        let Choices { users, procedures, limits, tls, constant, restless } = choices;
         Self {
             plans: Plans::default(),
             sessions: Arc::default(),
@@ -127,6 +130,7 @@ impl Shared {
             waits,
             claims: Arc::default(),
             constant,
+            restless,
         }
     }
 

@@ -34,6 +34,7 @@ pub struct Server {
     procedures: HashMap<String, InRust>,
     tls: Option<(Vec<u8>, Vec<u8>)>,
     constant: bool,
+    restless: bool,
 }
 
 /// Why a server has not started. Nothing listens then.
@@ -81,6 +82,7 @@ impl Server {
             procedures: HashMap::new(),
             tls: None,
             constant: false,
+            restless: false,
         }
     }
 
@@ -126,6 +128,13 @@ impl Server {
         Self { constant: true, ..self }
     }
 
+    /// Has connections go from thread to thread whenever something has come: for tests, since they go only now and then
+    /// otherwise.
+    #[doc(hidden)]
+    pub fn restless(self) -> Self {
+        Self { restless: true, ..self }
+    }
+
     /// Has `CALL name(..)` run `body`, as one transaction, which is run again where it is refused. The arguments are converted
     /// to the types of `body`'s; a call with others fails with 42883.
     ///
@@ -164,7 +173,8 @@ impl Server {
         let catalog = Catalog::new(self.database.clone()).map_err(StartError::Database)?;
         let (jobs, work) = Jobs::new();
         let (users, procedures, limits) = (self.users, self.procedures, self.limits);
-        let choices = Choices { users, procedures, limits, tls, constant: self.constant };
+        let (constant, restless) = (self.constant, self.restless);
+        let choices = Choices { users, procedures, limits, tls, constant, restless };
         let shared = Shared::new(catalog, choices, jobs);
         let shared = Arc::new(shared);
         let listeners = listen(&self.addresses, &self.directories)?;
@@ -248,7 +258,8 @@ impl Running {
                 let (id, result) = job();
                 // Whose it is only one of them knows; that one may have gone.
                 for mailbox in &mailboxes {
-                    mailbox.send(Mail::JobDone(id, result.clone()));
+                    // One that has gone has no sessions.
+                    _ = mailbox.send(Mail::JobDone(id, result.clone()));
                 }
             }
         })?;
@@ -294,7 +305,8 @@ impl Running {
     fn end(&mut self) {
         self.shared.drain();
         for mailbox in &self.mailboxes {
-            mailbox.send(Mail::Drain);
+            // One that could not be started has nothing to end.
+            _ = mailbox.send(Mail::Drain);
         }
         let last = self.threads.len().saturating_sub(1);
         for (number, thread) in self.threads.drain(..).enumerate() {
@@ -343,7 +355,7 @@ fn serve(shared: &Arc<Shared>, tells: &Told, start: &Start) {
     }
     // It is not started where another thread could not be.
     let Ok((mailboxes, listeners)) = start.recv() else { return };
-    if !listeners.is_empty() && event_loop.accept_for(mailboxes, listeners).is_err() {
+    if event_loop.join(mailboxes, listeners).is_err() {
         return;
     }
     // Without room for stacks it serves nobody; its connections are closed.

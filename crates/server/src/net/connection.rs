@@ -16,6 +16,7 @@ pub(crate) struct Connection {
     input: Input,
     session: Session,
     server: Arc<Shared>,
+    origin: Origin,
     /// Nothing more is run: it is closed when everything has been sent.
     ends: bool,
     /// Its client has read nothing for too long: it is closed with what has not been sent.
@@ -39,7 +40,16 @@ impl Connection {
     pub fn new(server: Arc<Shared>, channel: Channel, origin: Origin) -> Self {
         let session = Session::new(Arc::clone(&server), origin);
         let input = Input::default();
-        Self { channel, input, session, server, ends: false, cut: false, stalled_since: None }
+        Self {
+            channel,
+            input,
+            session,
+            server,
+            origin,
+            ends: false,
+            cut: false,
+            stalled_since: None,
+        }
     }
 
     pub fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
@@ -57,6 +67,16 @@ impl Connection {
     pub fn deregister(&mut self, registry: &Registry) {
         // The socket is closed next: should it be unknown, nothing is left to do.
         _ = self.channel.deregister(registry);
+    }
+
+    /// Whether its client is on this computer.
+    pub fn is_from_here(&self) -> bool {
+        self.origin == Origin::Here
+    }
+
+    /// Whether another thread may have it from now on, between two turns: not while a job is to find it.
+    pub fn may_move(&self) -> bool {
+        self.session.may_move()
     }
 
     /// The session's number, once it has logged in.

@@ -1,16 +1,19 @@
 //! What other threads tell a thread that serves connections.
 
+use super::connection::Connection;
 use super::stream::Stream;
 use crate::jobs::JobResult;
 use crate::session::Origin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 
 /// Something that a thread is told.
 pub(crate) enum Mail {
-    /// A connection is its own from now on.
+    /// A new connection is its own from now on.
     Connection(Stream, Origin),
+    /// One that another thread has had.
+    Moved(Box<Connection>),
     /// The job of a session is done.
     JobDone(u32, JobResult),
     /// The server goes down.
@@ -19,7 +22,8 @@ pub(crate) enum Mail {
 
 /// Where a thread finds its mail.
 pub(crate) struct Mailbox {
-    mail: Mutex<Vec<Mail>>,
+    /// `None` when the thread has gone.
+    mail: Mutex<Option<Vec<Mail>>>,
     /// Wakes it from the poll of its sockets.
     waker: mio::Waker,
     /// Connections that it has, or that are on their way to it.
@@ -28,18 +32,39 @@ pub(crate) struct Mailbox {
 
 impl Mailbox {
     pub fn new(waker: mio::Waker) -> Arc<Self> {
-        Arc::new(Self { mail: Mutex::default(), waker, connections: AtomicUsize::new(0) })
+        let mail = Mutex::new(Some(Vec::new()));
+        Arc::new(Self { mail, waker, connections: AtomicUsize::new(0) })
     }
 
     /// Leaves mail.
-    pub fn send(self: &Arc<Self>, mail: Mail) {
-        self.mail.lock().unwrap_or_else(PoisonError::into_inner).push(mail);
+    ///
+    /// # Errors
+    /// The mail, if the thread has gone.
+    pub fn send(self: &Arc<Self>, mail: Mail) -> Result<(), Mail> {
+        match &mut *self.lock() {
+            Some(all) => all.push(mail),
+            None => return Err(mail),
+        }
         self.wake_by_ref();
+        Ok(())
     }
 
     /// Takes all mail.
     pub fn take(&self) -> Vec<Mail> {
-        std::mem::take(&mut *self.mail.lock().unwrap_or_else(PoisonError::into_inner))
+        self.lock().as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The thread goes, unless it has mail: whether it does.
+    pub fn close(&self) -> bool {
+        let mut mail = self.lock();
+        if mail.as_ref().is_some_and(Vec::is_empty) {
+            *mail = None;
+        }
+        mail.is_none()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Vec<Mail>>> {
+        self.mail.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What wakes the thread.

@@ -5,6 +5,7 @@ mod connection;
 mod event_loop;
 mod listener;
 mod mailbox;
+mod nearness;
 #[cfg(test)]
 mod overdue;
 mod stream;

@@ -20,7 +20,8 @@ const STARTUP: &[u8] = b"\0\0\0\x12\0\x03\0\0user\0ann\0\0";
 fn server() -> Arc<Shared> {
     let catalog = Catalog::new(Database::in_memory().unwrap()).unwrap();
     let (users, procedures, limits) = (Users::new(), HashMap::new(), Limits::default());
-    let choices = Choices { users, procedures, limits, tls: None, constant: false };
+    let choices =
+        Choices { users, procedures, limits, tls: None, constant: false, restless: false };
     // No session here waits for a job.
     let (jobs, _) = Jobs::new();
     Arc::new(Shared::new(catalog, choices, jobs))

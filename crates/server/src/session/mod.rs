@@ -186,6 +186,11 @@ impl Session {
         }
     }
 
+    /// Whether it may go on elsewhere, which it may but while a job is to find it.
+    pub fn may_move(&self) -> bool {
+        !matches!(&self.phase, Phase::Open(dialog) if dialog.waiting.is_some())
+    }
+
     /// Whether it waits for a job, or for its client to read.
     fn waits(&mut self) -> bool {
         self.output().unsent() > self.server.limits.unsent_bytes_max

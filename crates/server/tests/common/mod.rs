@@ -34,10 +34,10 @@ pub fn local() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 0))
 }
 
-/// A server of this database, on two threads.
+/// A server of this database, on two threads between which connections go after each turn.
 pub fn serve(db: &Database) -> Running {
     let server = Server::builder(db.clone()).listen(local());
-    server.threads(2).start().expect("it starts")
+    server.threads(2).restless().start().expect("it starts")
 }
 
 /// Runs a test of clients, which is to end within so many seconds.

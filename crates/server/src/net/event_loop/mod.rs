@@ -10,13 +10,18 @@
 //!  +--- durable epochs, jobs, mail       +--> waits in a statement: another member takes the next connection
 //! ```
 
+mod moving;
+
 use super::channel::Channel;
 use super::connection::{After, Connection};
 use super::listener::Listener;
 use super::mailbox::{Mail, Mailbox};
+use super::nearness::Nearness;
 use crate::shared::Shared;
 use crate::turns;
-use chiliad_machine::{Idle, Interleaved, MEMBERS_MAX, Machine, WorkerId, interleave_idle};
+use chiliad_machine::{
+    Idle, Interleaved, MEMBERS_MAX, Machine, WorkerId, interleave_idle, thread_switches,
+};
 use mio::{Events, Poll, Token};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -46,8 +51,12 @@ pub(crate) struct EventLoop {
     server: Arc<Shared>,
     mailbox: Arc<Mailbox>,
     waker: Waker,
-    /// The mailboxes of all threads, for the one that accepts.
+    /// The mailboxes of all threads, this one's among them.
     all: Vec<Arc<Mailbox>>,
+    /// Where in `all` the thread is that is given a connection next.
+    next_to: Cell<usize>,
+    /// Which connections would be nearer to their clients on other threads.
+    nearness: Nearness,
     listeners: RefCell<Vec<Listener>>,
     poll: RefCell<Poll>,
     events: RefCell<Events>,
@@ -82,6 +91,9 @@ struct Slot {
     connection: RefCell<Connection>,
     /// The number of its session, once it has logged in.
     id: Cell<Option<u32>>,
+    is_from_here: bool,
+    /// Nothing has been told of it here yet.
+    is_new: Cell<bool>,
     /// It is among those that are ready.
     queued: Cell<bool>,
     /// A member is in its turn.
@@ -107,6 +119,8 @@ impl EventLoop {
             waker: mailbox.as_waker(),
             mailbox,
             all: Vec::new(),
+            next_to: Cell::new(0),
+            nearness: Nearness::new(),
             listeners: RefCell::default(),
             poll: RefCell::new(poll),
             events: RefCell::new(Events::with_capacity(256)),
@@ -131,19 +145,16 @@ impl EventLoop {
         Arc::clone(&self.mailbox)
     }
 
-    /// This loop accepts connections, for all of these.
+    /// Makes it one of these loops, and the one that accepts what comes to these listeners.
     ///
     /// # Errors
     /// Those of the system.
-    pub fn accept_for(
-        &mut self,
-        all: Vec<Arc<Mailbox>>,
-        mut listeners: Vec<Listener>,
-    ) -> io::Result<()> {
+    pub fn join(&mut self, all: Vec<Arc<Mailbox>>, mut listeners: Vec<Listener>) -> io::Result<()> {
         debug_assert!(listeners.len() <= LISTENERS, "each has a token");
         for (at, listener) in listeners.iter_mut().enumerate() {
             listener.register(self.poll.borrow().registry(), Token(1 + at))?;
         }
+        self.next_to.set(all.iter().position(|it| Arc::ptr_eq(it, &self.mailbox)).unwrap_or(0));
         (self.all, self.listeners) = (all, RefCell::new(listeners));
         Ok(())
     }
@@ -187,7 +198,10 @@ impl EventLoop {
                     }
                     self.serve(at);
                 }
-                None => self.rest(number),
+                None => {
+                    self.end_round();
+                    self.rest(number);
+                }
             }
         }
         // The next one sees it, too.
@@ -257,6 +271,10 @@ impl EventLoop {
                 let told = slot.readable.get() || slot.writable.get();
                 if again || told || slot.job.borrow().is_some() {
                     self.enqueue(at, &slot);
+                } else if self.server.restless && self.all.len() > 1 && !slot.is_new.take() {
+                    drop(slot);
+                    self.choose_next();
+                    self.give_away(at);
                 }
             }
         }
@@ -295,8 +313,11 @@ impl EventLoop {
     }
 
     fn add(&self, stream: super::stream::Stream, origin: crate::session::Origin) {
-        let mut connection =
-            Connection::new(Arc::clone(&self.server), Channel::new(stream), origin);
+        self.adopt(Connection::new(Arc::clone(&self.server), Channel::new(stream), origin));
+    }
+
+    /// Has a connection, to which nothing has been told here yet.
+    fn adopt(&self, mut connection: Connection) {
         let at = self.free.borrow_mut().pop().unwrap_or_else(|| {
             self.slots.borrow_mut().push(None);
             self.slots.borrow().len() - 1
@@ -309,8 +330,10 @@ impl EventLoop {
             return;
         }
         let slot = Rc::new(Slot {
+            id: Cell::new(connection.id()),
+            is_from_here: connection.is_from_here(),
+            is_new: Cell::new(true),
             connection: RefCell::new(connection),
-            id: Cell::new(None),
             queued: Cell::new(false),
             running: Cell::new(false),
             readable: Cell::new(true),
@@ -330,6 +353,7 @@ impl EventLoop {
             // Interrupted by a signal.
             return now;
         }
+        let far = if self.all.len() > 1 { self.nearness.look(thread_switches) } else { None };
         let mut accepts = false;
         let mut mail = false;
         for event in &*self.events.borrow() {
@@ -339,6 +363,9 @@ impl EventLoop {
                 Token(token) => {
                     let at = token - FIRST_CONNECTION;
                     if let Some(Some(slot)) = self.slots.borrow().get(at) {
+                        if let Some(far) = far.filter(|_| slot.is_from_here) {
+                            self.nearness.see(at, far);
+                        }
                         slot.readable.set(slot.readable.get() | event.is_readable());
                         slot.writable.set(slot.writable.get() | event.is_writable());
                         slot.hung_up.set(slot.hung_up.get() | event.is_read_closed());
@@ -370,7 +397,8 @@ impl EventLoop {
                 fewest.add_connection();
                 match Arc::ptr_eq(fewest, &self.mailbox) {
                     true => self.add(stream, origin),
-                    false => fewest.send(Mail::Connection(stream, origin)),
+                    // A thread that goes down serves nobody new.
+                    false => _ = fewest.send(Mail::Connection(stream, origin)),
                 }
             }
         }
@@ -380,6 +408,7 @@ impl EventLoop {
         for mail in self.mailbox.take() {
             match mail {
                 Mail::Connection(stream, origin) => self.add(stream, origin),
+                Mail::Moved(connection) => self.adopt_moved(*connection),
                 Mail::JobDone(id, result) => {
                     let slots = self.slots.borrow();
                     let mut slots = slots.iter().enumerate();
@@ -445,7 +474,7 @@ impl EventLoop {
                 self.enqueue(at, slot);
             }
         }
-        if self.draining.get().is_some() && left == 0 {
+        if self.draining.get().is_some() && left == 0 && self.mailbox.close() {
             self.over.set(true);
         }
     }
