@@ -7,8 +7,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// How a job ended.
 pub(crate) type JobResult = Result<(), SqlError>;
 
-/// A piece of work; it returns the number of the session that waits for it.
-pub(crate) type Job = Box<dyn FnOnce() -> (u32, JobResult) + Send>;
+/// A job that has ended. All threads are told of it, one after the other: by the time that the last one is, the
+/// session may have gone on, to that very thread, and wait for another job.
+#[derive(Clone, Debug)]
+pub(crate) struct Done {
+    /// The number of the session that waits for it.
+    pub session: u32,
+    /// Its own number.
+    pub job: u64,
+    pub result: JobResult,
+}
+
+/// A piece of work.
+pub(crate) type Job = Box<dyn FnOnce() -> Done + Send>;
 
 /// Where sessions leave their jobs.
 pub(crate) struct Jobs {
@@ -20,6 +31,25 @@ struct Queue {
     sender: Option<Sender<Job>>,
     /// Jobs, not done yet, that wait for transactions that are open.
     waiting: usize,
+    /// The number of the last one.
+    last: u64,
+}
+
+impl Queue {
+    fn send(
+        &mut self,
+        job: impl FnOnce() -> (u32, JobResult) + Send + 'static,
+    ) -> Result<u64, NoJob> {
+        let sender = self.sender.as_ref().ok_or(NoJob::Closed)?;
+        self.last += 1;
+        let number = self.last;
+        let job = move || {
+            let (session, result) = job();
+            Done { session, job: number, result }
+        };
+        sender.send(Box::new(job)).map_err(|_| NoJob::Closed)?;
+        Ok(number)
+    }
 }
 
 /// Why a job is not done.
@@ -35,11 +65,12 @@ impl Jobs {
     /// The queue, and its end for the thread that does the work.
     pub fn new() -> (Self, Receiver<Job>) {
         let (sender, receiver) = channel();
-        let queue = Queue { sender: Some(sender), waiting: 0 };
+        let queue = Queue { sender: Some(sender), waiting: 0, last: 0 };
         (Self { queue: Mutex::new(queue) }, receiver)
     }
 
-    /// One more. `of_open`: it belongs to a transaction that is open.
+    /// One more, which returns the session that waits for it, and its end. `of_open`: it belongs to a transaction that
+    /// is open. Returns its number.
     ///
     /// # Errors
     /// [`NoJob`].
@@ -47,28 +78,26 @@ impl Jobs {
         &self,
         of_open: bool,
         job: impl FnOnce() -> (u32, JobResult) + Send + 'static,
-    ) -> Result<(), NoJob> {
-        let queue = self.lock();
+    ) -> Result<u64, NoJob> {
+        let mut queue = self.lock();
         if of_open && queue.waiting > 0 {
             return Err(NoJob::Deadlock);
         }
-        let sender = queue.sender.as_ref().ok_or(NoJob::Closed)?;
-        sender.send(Box::new(job)).map_err(|_| NoJob::Closed)
+        queue.send(job)
     }
 
-    /// One more, which waits for transactions that are open. It calls [`Jobs::has_waited`].
+    /// One more, which waits for transactions that are open. It calls [`Jobs::has_waited`]. Returns its number.
     ///
     /// # Errors
     /// [`NoJob::Closed`].
     pub fn start_waiting(
         &self,
         job: impl FnOnce() -> (u32, JobResult) + Send + 'static,
-    ) -> Result<(), NoJob> {
+    ) -> Result<u64, NoJob> {
         let mut queue = self.lock();
-        let sender = queue.sender.as_ref().ok_or(NoJob::Closed)?;
-        sender.send(Box::new(job)).map_err(|_| NoJob::Closed)?;
+        let number = queue.send(job)?;
         queue.waiting += 1;
-        Ok(())
+        Ok(number)
     }
 
     /// A job that waits for transactions is done.

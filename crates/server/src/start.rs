@@ -255,11 +255,11 @@ impl Running {
         let mailboxes = self.mailboxes.clone();
         self.spawn("chiliad-server-jobs".into(), move || {
             for job in work {
-                let (id, result) = job();
+                let done = job();
                 // Whose it is only one of them knows; that one may have gone.
                 for mailbox in &mailboxes {
                     // One that has gone has no sessions.
-                    _ = mailbox.send(Mail::JobDone(id, result.clone()));
+                    _ = mailbox.send(Mail::JobDone(done.clone()));
                 }
             }
         })?;

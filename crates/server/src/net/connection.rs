@@ -1,6 +1,7 @@
 //! A connection: a socket, what has come by it, and the session that answers.
 
 use super::channel::{Channel, Reading};
+use crate::jobs::Done;
 use crate::session::{Input, Origin, Session, Turn};
 use crate::shared::Shared;
 use chiliad::Pending;
@@ -218,9 +219,9 @@ impl Connection {
         self.session.output().gate()
     }
 
-    /// The change of the catalog that it waits for is made.
-    pub fn job_done(&mut self, result: crate::jobs::JobResult) {
-        self.session.job_done(result, &mut self.input);
+    /// A job is done: the one that it waits for, or one that it has been told of before, elsewhere.
+    pub fn job_done(&mut self, done: Done) {
+        self.session.job_done(done, &mut self.input);
     }
 
     /// Ends it if it has taken too long, over its login, with an open transaction, or over reading what it is sent.

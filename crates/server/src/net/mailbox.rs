@@ -2,7 +2,7 @@
 
 use super::connection::Connection;
 use super::stream::Stream;
-use crate::jobs::JobResult;
+use crate::jobs::Done;
 use crate::session::Origin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ pub(crate) enum Mail {
     /// One that another thread has had.
     Moved(Box<Connection>),
     /// The job of a session is done.
-    JobDone(u32, JobResult),
+    JobDone(Done),
     /// The server goes down.
     Drain,
 }

@@ -41,6 +41,8 @@ pub(super) struct Dialog {
     pub skips_to_sync: bool,
     /// A job is done for it: nothing is run until that has ended.
     pub waiting: Option<Waiting>,
+    /// The number of that job.
+    pub job: u64,
     pub attempt: Attempt,
     pub cancel: Cancel,
     pub statement_time: i64,
@@ -116,6 +118,7 @@ impl Dialog {
             copy: None,
             skips_to_sync: false,
             waiting: None,
+            job: 0,
             attempt: Attempt::new(mark, true),
             cancel: Cancel::new(),
             statement_time: 0,

@@ -35,7 +35,7 @@ pub(crate) use output::Output;
 use self::constant::Constant;
 use self::dialog::{Dialog, Step};
 use self::login::{Login, Said};
-use crate::jobs::JobResult;
+use crate::jobs::Done;
 use crate::shared::Shared;
 use crate::wire::{BadMessage, Message, Severity, Writer, next_frame, next_startup};
 use chiliad_sql::SqlError;
@@ -176,12 +176,13 @@ impl Session {
         }
     }
 
-    /// The change of the catalog that it has waited for is made.
-    pub fn job_done(&mut self, result: JobResult, input: &mut Input) {
+    /// A job is done: the one that it waits for, or one that it has been told of before.
+    pub fn job_done(&mut self, done: Done, input: &mut Input) {
         if let Phase::Open(dialog) = &mut self.phase
             && dialog.waiting.is_some()
+            && dialog.job == done.job
         {
-            let step = dialog.job_done(result);
+            let step = dialog.job_done(done.result);
             after_step(dialog, input, step);
         }
     }

@@ -49,7 +49,8 @@ impl Dialog {
         }
         let built = Arc::<Mutex<Vec<Built>>>::default();
         let (server, into) = (Arc::clone(&self.server), Arc::clone(&built));
-        self.start(self.tx.is_open(), move || {
+        let is_open = self.tx.is_open();
+        self.start(is_open, move || {
             *into.lock().unwrap_or_else(PoisonError::into_inner) = build(&server, builds)?;
             Ok(())
         })?;
@@ -69,7 +70,7 @@ impl Dialog {
             server.jobs.has_waited();
             (id, done)
         });
-        started.map_err(no_job)?;
+        self.job = started.map_err(no_job)?;
         self.waiting = Some(Waiting::Online { tag });
         Ok(Ran::Waits)
     }
@@ -98,12 +99,13 @@ impl Dialog {
 
     /// Has a job done; its result goes to [`Dialog::job_done`].
     fn start(
-        &self,
+        &mut self,
         of_open: bool,
         job: impl FnOnce() -> JobResult + Send + 'static,
     ) -> Result<(), SqlError> {
         let id = self.place.id;
-        self.server.jobs.start(of_open, move || (id, job())).map_err(no_job)
+        self.job = self.server.jobs.start(of_open, move || (id, job())).map_err(no_job)?;
+        Ok(())
     }
 
     /// Makes the changes in the session's transaction, with what was built for them.

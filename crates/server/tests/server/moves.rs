@@ -46,6 +46,27 @@ fn a_session_moves_with_all_it_has() {
     });
 }
 
+/// All threads are told of a job that has ended, some of them late: a session that has moved there meanwhile, and waits for another job,
+/// does not take that one's end for its own.
+#[test]
+fn each_change_of_tables_waits_for_its_own_end() {
+    run_for(120, async {
+        let db = Database::in_memory().expect("opens");
+        let running = Server::builder(db).threads(4).listen(local()).restless().start();
+        let running = running.expect("it starts");
+        let client = connect(&running).await;
+        let table = "CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t SELECT i, i % 7 FROM generate_series(1, 50) i";
+        client.batch_execute(table).await.expect("made");
+        for _ in 0..150 {
+            client.batch_execute("CREATE INDEX t_n ON t (n)").await.expect("added");
+            let block = "BEGIN; CREATE TABLE c (id int PRIMARY KEY, n int); CREATE INDEX c_n ON c (n); COMMIT";
+            client.batch_execute(block).await.expect("made in a block");
+            client.batch_execute("DROP TABLE c").await.expect("dropped");
+            client.batch_execute("DROP INDEX t_n").await.expect("dropped");
+        }
+    });
+}
+
 /// The threads that calls of one client run on: all of them where connections are restless, one where they are not.
 #[test]
 fn calls_of_one_client_run_on_all_threads_in_turn() {

@@ -17,6 +17,7 @@ use super::connection::{After, Connection};
 use super::listener::Listener;
 use super::mailbox::{Mail, Mailbox};
 use super::nearness::Nearness;
+use crate::jobs::Done;
 use crate::shared::Shared;
 use crate::turns;
 use chiliad_machine::{
@@ -102,8 +103,8 @@ struct Slot {
     readable: Cell<bool>,
     writable: Cell<bool>,
     hung_up: Cell<bool>,
-    /// The result of a job that came meanwhile.
-    job: RefCell<Option<crate::jobs::JobResult>>,
+    /// The jobs that have ended meanwhile.
+    jobs: RefCell<Vec<Done>>,
 }
 
 impl EventLoop {
@@ -251,8 +252,8 @@ impl EventLoop {
         let (after, again) = {
             let mut connection = slot.connection.borrow_mut();
             connection.told(slot.readable.take(), slot.writable.take(), slot.hung_up.get());
-            if let Some(result) = slot.job.take() {
-                connection.job_done(result);
+            for done in slot.jobs.take() {
+                connection.job_done(done);
             }
             let mut after = connection.serve();
             let token = Token(FIRST_CONNECTION + at);
@@ -269,7 +270,7 @@ impl EventLoop {
             After::Yields => self.enqueue(at, &slot),
             After::Waits => {
                 let told = slot.readable.get() || slot.writable.get();
-                if again || told || slot.job.borrow().is_some() {
+                if again || told || !slot.jobs.borrow().is_empty() {
                     self.enqueue(at, &slot);
                 } else if self.server.restless && self.all.len() > 1 && !slot.is_new.take() {
                     drop(slot);
@@ -339,7 +340,7 @@ impl EventLoop {
             readable: Cell::new(true),
             writable: Cell::new(true),
             hung_up: Cell::new(false),
-            job: RefCell::default(),
+            jobs: RefCell::default(),
         });
         self.slots.borrow_mut()[at] = Some(Rc::clone(&slot));
         self.enqueue(at, &slot);
@@ -409,14 +410,14 @@ impl EventLoop {
             match mail {
                 Mail::Connection(stream, origin) => self.add(stream, origin),
                 Mail::Moved(connection) => self.adopt_moved(*connection),
-                Mail::JobDone(id, result) => {
+                Mail::JobDone(done) => {
                     let slots = self.slots.borrow();
                     let mut slots = slots.iter().enumerate();
-                    let of = |slot: &Rc<Slot>| slot.id.get() == Some(id);
+                    let of = |slot: &Rc<Slot>| slot.id.get() == Some(done.session);
                     let found =
                         slots.find_map(|(at, slot)| Some((at, slot.as_ref().filter(|it| of(it))?)));
                     if let Some((at, slot)) = found {
-                        *slot.job.borrow_mut() = Some(result);
+                        slot.jobs.borrow_mut().push(done);
                         self.enqueue(at, slot);
                     }
                 }
