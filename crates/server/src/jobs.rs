@@ -7,16 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// How a job ended.
 pub(crate) type JobResult = Result<(), SqlError>;
 
-/// A job that has ended. All threads are told of it, one after the other: by the time that the last one is, the
-/// session may have gone on, to that very thread, and wait for another job.
-#[derive(Clone, Debug)]
-pub(crate) struct Done {
-    /// The number of the session that waits for it.
-    pub session: u32,
-    /// Its own number.
-    pub job: u64,
-    pub result: JobResult,
-}
+/// A job's number, and how it ended. Not the session's number: all threads are told of a job, one after the other, and by
+/// the time that the last one is, the session may have gone on, to that very thread, and wait for another job.
+pub(crate) type Done = (u64, JobResult);
 
 /// A piece of work.
 pub(crate) type Job = Box<dyn FnOnce() -> Done + Send>;
@@ -36,18 +29,11 @@ struct Queue {
 }
 
 impl Queue {
-    fn send(
-        &mut self,
-        job: impl FnOnce() -> (u32, JobResult) + Send + 'static,
-    ) -> Result<u64, NoJob> {
+    fn send(&mut self, job: impl FnOnce() -> JobResult + Send + 'static) -> Result<u64, NoJob> {
         let sender = self.sender.as_ref().ok_or(NoJob::Closed)?;
         self.last += 1;
         let number = self.last;
-        let job = move || {
-            let (session, result) = job();
-            Done { session, job: number, result }
-        };
-        sender.send(Box::new(job)).map_err(|_| NoJob::Closed)?;
+        sender.send(Box::new(move || (number, job()))).map_err(|_| NoJob::Closed)?;
         Ok(number)
     }
 }
@@ -69,15 +55,14 @@ impl Jobs {
         (Self { queue: Mutex::new(queue) }, receiver)
     }
 
-    /// One more, which returns the session that waits for it, and its end. `of_open`: it belongs to a transaction that
-    /// is open. Returns its number.
+    /// One more. `of_open`: it belongs to a transaction that is open. Returns its number.
     ///
     /// # Errors
     /// [`NoJob`].
     pub fn start(
         &self,
         of_open: bool,
-        job: impl FnOnce() -> (u32, JobResult) + Send + 'static,
+        job: impl FnOnce() -> JobResult + Send + 'static,
     ) -> Result<u64, NoJob> {
         let mut queue = self.lock();
         if of_open && queue.waiting > 0 {
@@ -92,7 +77,7 @@ impl Jobs {
     /// [`NoJob::Closed`].
     pub fn start_waiting(
         &self,
-        job: impl FnOnce() -> (u32, JobResult) + Send + 'static,
+        job: impl FnOnce() -> JobResult + Send + 'static,
     ) -> Result<u64, NoJob> {
         let mut queue = self.lock();
         let number = queue.send(job)?;

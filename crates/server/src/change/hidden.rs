@@ -76,7 +76,7 @@ impl Drop for Hidden {
         // It may wait for the disk, which a thread that serves must not.
         let started = server.jobs.start(false, move || {
             drop_table(&of_job, &its_name);
-            (0, Ok(()))
+            Ok(())
         });
         if started.is_err() {
             drop_table(&server, &name);

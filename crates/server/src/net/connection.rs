@@ -1,7 +1,7 @@
 //! A connection: a socket, what has come by it, and the session that answers.
 
 use super::channel::{Channel, Reading};
-use crate::jobs::Done;
+use crate::jobs::JobResult;
 use crate::session::{Input, Origin, Session, Turn};
 use crate::shared::Shared;
 use chiliad::Pending;
@@ -75,14 +75,9 @@ impl Connection {
         self.origin == Origin::Here
     }
 
-    /// Whether another thread may have it from now on, between two turns: not while a job is to find it.
-    pub fn may_move(&self) -> bool {
-        self.session.may_move()
-    }
-
-    /// The session's number, once it has logged in.
-    pub fn id(&self) -> Option<u32> {
-        self.session.id()
+    /// The number of the job that its session waits for.
+    pub fn job(&self) -> Option<u64> {
+        self.session.job()
     }
 
     /// The system has told of the socket.
@@ -219,9 +214,9 @@ impl Connection {
         self.session.output().gate()
     }
 
-    /// A job is done: the one that it waits for, or one that it has been told of before, elsewhere.
-    pub fn job_done(&mut self, done: Done) {
-        self.session.job_done(done, &mut self.input);
+    /// The job that it has waited for is done.
+    pub fn job_done(&mut self, result: JobResult) {
+        self.session.job_done(result, &mut self.input);
     }
 
     /// Ends it if it has taken too long, over its login, with an open transaction, or over reading what it is sent.

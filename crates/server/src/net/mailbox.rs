@@ -14,7 +14,7 @@ pub(crate) enum Mail {
     Connection(Stream, Origin),
     /// One that another thread has had.
     Moved(Box<Connection>),
-    /// The job of a session is done.
+    /// A job is done, for which one of its sessions may wait.
     JobDone(Done),
     /// The server goes down.
     Drain,

@@ -47,7 +47,7 @@ impl Sights {
     }
 }
 
-/// What a thread has seen of its connections in a round.
+/// Counts, for one thread and one round, what it has found of each of its connections.
 #[derive(Debug)]
 pub(crate) struct Nearness {
     looks: Cell<u32>,

@@ -12,14 +12,14 @@ use std::collections::VecDeque;
 pub(super) struct Constant {
     pub output: Output,
     /// Its number among the sessions, until it is dropped.
-    pub place: Place,
+    _place: Place,
     /// The formats of the results that were bound and not yet executed: whether each is binary.
     bound: VecDeque<bool>,
 }
 
 impl Constant {
     pub fn new(output: Output, place: Place) -> Self {
-        Self { output, place, bound: VecDeque::new() }
+        Self { output, _place: place, bound: VecDeque::new() }
     }
 
     /// Answers a message.

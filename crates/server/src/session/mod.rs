@@ -35,7 +35,7 @@ pub(crate) use output::Output;
 use self::constant::Constant;
 use self::dialog::{Dialog, Step};
 use self::login::{Login, Said};
-use crate::jobs::Done;
+use crate::jobs::JobResult;
 use crate::shared::Shared;
 use crate::wire::{BadMessage, Message, Severity, Writer, next_frame, next_startup};
 use chiliad_sql::SqlError;
@@ -91,12 +91,11 @@ impl Session {
         }
     }
 
-    /// Its number, once it has logged in.
-    pub fn id(&self) -> Option<u32> {
+    /// The number of the job that it waits for.
+    pub fn job(&self) -> Option<u64> {
         match &self.phase {
-            Phase::Login(_) => None,
-            Phase::Open(dialog) => Some(dialog.place.id),
-            Phase::Constant(constant) => Some(constant.place.id),
+            Phase::Open(dialog) if dialog.waiting.is_some() => Some(dialog.job),
+            _ => None,
         }
     }
 
@@ -176,26 +175,19 @@ impl Session {
         }
     }
 
-    /// A job is done: the one that it waits for, or one that it has been told of before.
-    pub fn job_done(&mut self, done: Done, input: &mut Input) {
+    /// The job that it has waited for is done.
+    pub fn job_done(&mut self, result: JobResult, input: &mut Input) {
         if let Phase::Open(dialog) = &mut self.phase
             && dialog.waiting.is_some()
-            && dialog.job == done.job
         {
-            let step = dialog.job_done(done.result);
+            let step = dialog.job_done(result);
             after_step(dialog, input, step);
         }
     }
 
-    /// Whether it may go on elsewhere, which it may but while a job is to find it.
-    pub fn may_move(&self) -> bool {
-        !matches!(&self.phase, Phase::Open(dialog) if dialog.waiting.is_some())
-    }
-
     /// Whether it waits for a job, or for its client to read.
     fn waits(&mut self) -> bool {
-        self.output().unsent() > self.server.limits.unsent_bytes_max
-            || matches!(&self.phase, Phase::Open(dialog) if dialog.waiting.is_some())
+        self.output().unsent() > self.server.limits.unsent_bytes_max || self.job().is_some()
     }
 
     /// Why it is to be ended now, if it is: it has taken too long over its login or with an open transaction.

@@ -64,11 +64,11 @@ impl Dialog {
         tag: &'static str,
         changes: Vec<SchemaChange>,
     ) -> Result<Ran, SqlError> {
-        let (server, id) = (Arc::clone(&self.server), self.place.id);
+        let server = Arc::clone(&self.server);
         let started = self.server.jobs.start_waiting(move || {
             let done = change_online(&server.catalog, changes);
             server.jobs.has_waited();
-            (id, done)
+            done
         });
         self.job = started.map_err(no_job)?;
         self.waiting = Some(Waiting::Online { tag });
@@ -103,8 +103,7 @@ impl Dialog {
         of_open: bool,
         job: impl FnOnce() -> JobResult + Send + 'static,
     ) -> Result<(), SqlError> {
-        let id = self.place.id;
-        self.job = self.server.jobs.start(of_open, move || (id, job())).map_err(no_job)?;
+        self.job = self.server.jobs.start(of_open, job).map_err(no_job)?;
         Ok(())
     }
 

@@ -34,7 +34,7 @@ pub fn local() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 0))
 }
 
-/// A server of this database, on two threads between which connections go after each turn.
+/// A server of this database, on two threads. Connections go to the other one whenever something has come.
 pub fn serve(db: &Database) -> Running {
     let server = Server::builder(db.clone()).listen(local());
     server.threads(2).restless().start().expect("it starts")

@@ -17,7 +17,7 @@ use super::connection::{After, Connection};
 use super::listener::Listener;
 use super::mailbox::{Mail, Mailbox};
 use super::nearness::Nearness;
-use crate::jobs::Done;
+use crate::jobs::JobResult;
 use crate::shared::Shared;
 use crate::turns;
 use chiliad_machine::{
@@ -90,8 +90,8 @@ pub(crate) struct EventLoop {
 /// A connection's place in a loop.
 struct Slot {
     connection: RefCell<Connection>,
-    /// The number of its session, once it has logged in.
-    id: Cell<Option<u32>>,
+    /// The number of the job that its session waits for.
+    job: Cell<Option<u64>>,
     is_from_here: bool,
     /// Nothing has been told of it here yet.
     is_new: Cell<bool>,
@@ -103,8 +103,8 @@ struct Slot {
     readable: Cell<bool>,
     writable: Cell<bool>,
     hung_up: Cell<bool>,
-    /// The jobs that have ended meanwhile.
-    jobs: RefCell<Vec<Done>>,
+    /// How that job has ended meanwhile.
+    result: RefCell<Option<JobResult>>,
 }
 
 impl EventLoop {
@@ -252,15 +252,15 @@ impl EventLoop {
         let (after, again) = {
             let mut connection = slot.connection.borrow_mut();
             connection.told(slot.readable.take(), slot.writable.take(), slot.hung_up.get());
-            for done in slot.jobs.take() {
-                connection.job_done(done);
+            if let Some(result) = slot.result.take() {
+                connection.job_done(result);
             }
             let mut after = connection.serve();
             let token = Token(FIRST_CONNECTION + at);
             if connection.watch(self.poll.borrow().registry(), token).is_err() {
                 after = After::Over;
             }
-            slot.id.set(connection.id());
+            slot.job.set(connection.job());
             (after, self.await_commit(at, &mut connection))
         };
         self.busy.set(self.busy.get() - 1);
@@ -270,7 +270,7 @@ impl EventLoop {
             After::Yields => self.enqueue(at, &slot),
             After::Waits => {
                 let told = slot.readable.get() || slot.writable.get();
-                if again || told || !slot.jobs.borrow().is_empty() {
+                if again || told || slot.result.borrow().is_some() {
                     self.enqueue(at, &slot);
                 } else if self.server.restless && self.all.len() > 1 && !slot.is_new.take() {
                     drop(slot);
@@ -331,7 +331,6 @@ impl EventLoop {
             return;
         }
         let slot = Rc::new(Slot {
-            id: Cell::new(connection.id()),
             is_from_here: connection.is_from_here(),
             is_new: Cell::new(true),
             connection: RefCell::new(connection),
@@ -340,7 +339,8 @@ impl EventLoop {
             readable: Cell::new(true),
             writable: Cell::new(true),
             hung_up: Cell::new(false),
-            jobs: RefCell::default(),
+            job: Cell::new(None),
+            result: RefCell::default(),
         });
         self.slots.borrow_mut()[at] = Some(Rc::clone(&slot));
         self.enqueue(at, &slot);
@@ -410,14 +410,14 @@ impl EventLoop {
             match mail {
                 Mail::Connection(stream, origin) => self.add(stream, origin),
                 Mail::Moved(connection) => self.adopt_moved(*connection),
-                Mail::JobDone(done) => {
+                Mail::JobDone((job, result)) => {
                     let slots = self.slots.borrow();
                     let mut slots = slots.iter().enumerate();
-                    let of = |slot: &Rc<Slot>| slot.id.get() == Some(done.session);
+                    let of = |slot: &Rc<Slot>| slot.job.get() == Some(job);
                     let found =
                         slots.find_map(|(at, slot)| Some((at, slot.as_ref().filter(|it| of(it))?)));
                     if let Some((at, slot)) = found {
-                        slot.jobs.borrow_mut().push(done);
+                        *slot.result.borrow_mut() = Some(result);
                         self.enqueue(at, slot);
                     }
                 }

@@ -68,6 +68,6 @@ impl EventLoop {
 /// Whether nothing has been told of the connection here that another thread would not know.
 fn may_move(slot: &Slot) -> bool {
     let told = slot.readable.get() || slot.writable.get() || slot.hung_up.get();
-    let waits = slot.queued.get() || !slot.jobs.borrow().is_empty();
-    !told && !waits && slot.connection.borrow().may_move()
+    // A job is told of where its session was when it began.
+    !told && !slot.queued.get() && slot.job.get().is_none()
 }
