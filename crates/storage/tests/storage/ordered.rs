@@ -189,7 +189,9 @@ fn key(dice: &mut Dice, spread: usize) -> Vec<u8> {
         0 => 0,
         1 => 8,
         2 => 16,
-        3 => 4096,
+        // The longest share layer under layer, one for each eight bytes, and each scan goes through all of them.
+        3 if dice.below(8) == 0 => 4096,
+        3 => 40 + dice.below(200),
         4 => 24 + dice.below(16),
         _ => dice.below(20),
     };
