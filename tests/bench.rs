@@ -227,7 +227,7 @@ fn workloads_keep_their_conditions_under_every_scheme_with_transactions() {
         for info in schemes.iter().filter(|info| info["isolation"] != "none") {
             let scheme = info["name"].as_str().expect("a name");
             let line =
-                format!("bench {workload} --scheme {scheme} --duration 50ms --verify {SMALL}");
+                format!("bench {workload} --scheme {scheme} --duration 100ms --verify {SMALL}");
             let result = result(&line);
             assert_eq!(result["verified"]["passed"], true, "{line}: {}", result["verified"]);
             assert_eq!(result["consistency"]["checked"], conditions, "{line}");

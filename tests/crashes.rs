@@ -15,7 +15,7 @@ fn what_a_crash_leaves_behind_is_what_was_promised() {
 
 #[test]
 fn all_schemes_and_workloads_recover() {
-    let output = chiliad("campaign --disk --seeds 0..4 --scheme all --workload all --quiet");
+    let output = chiliad("campaign --disk --seeds 0..8 --scheme all --workload all --quiet");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 

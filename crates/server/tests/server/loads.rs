@@ -172,7 +172,7 @@ fn a_crash_leaves_a_load_and_a_key_whole_or_not_there() {
         let mut seen = std::collections::BTreeSet::new();
         // A machine with other work is slower than the moments are apart: it gets more of them.
         for cycle in 0..96_u64 {
-            if cycle >= 8 && seen.len() > 2 {
+            if cycle >= 16 && seen.len() > 2 {
                 break;
             }
             let mut served = child::start("loads::serves_until_it_is_killed", &path);
