@@ -1,37 +1,32 @@
 //! Look-ups in flight together: each takes a step in turn, so that the cache miss of one is on its
 //! way while the others take theirs.
 
+use super::hash::{BucketProbe, Entered};
 use super::{Found, Index, Probe};
 use crate::{LocalHeap, RecordRef};
 use chiliad_machine::{Cost, Machine};
 
 /// A group of look-ups, in one index or in many. Reused, so that steady state does not allocate.
 pub struct LookupBatch<M: Machine> {
-    /// Look-ups, with their numbers.
+    /// Look-ups in hash indexes that have not gone beyond their bucket, with their numbers: most end there, so they are
+    /// kept apart from the others and short.
+    entering: Vec<(u32, BucketProbe<M>)>,
+    /// All other look-ups on their way, with their numbers.
     probes: Vec<(u32, Probe<M>)>,
-    /// By number.
-    ends: Vec<End<M>>,
-}
-
-/// How far a look-up has come.
-#[derive(Clone, Copy)]
-enum End<M: Machine> {
-    /// It is on its way.
-    Pending,
-    /// It is for the same key in the same index as the one before.
-    AsBefore,
-    Found(Found<M>),
+    /// By number; `None` for one that is on its way, or is for the same key in the same index as the one before.
+    ends: Vec<Option<Found<M>>>,
 }
 
 impl<M: Machine> Default for LookupBatch<M> {
     fn default() -> Self {
-        Self { probes: Vec::new(), ends: Vec::new() }
+        Self { entering: Vec::new(), probes: Vec::new(), ends: Vec::new() }
     }
 }
 
 impl<M: Machine> LookupBatch<M> {
     /// Forgets all look-ups.
     pub fn clear(&mut self) {
+        self.entering.clear();
         self.probes.clear();
         self.ends.clear();
     }
@@ -40,9 +35,14 @@ impl<M: Machine> LookupBatch<M> {
     /// as long as it uses what is found.
     #[inline(always)]
     pub fn begin(&mut self, index: &Index<M>, key: &[u8]) {
-        debug_assert!(self.probes.len() <= self.ends.len(), "an end for each");
-        self.probes.push((self.ends.len() as u32, index.probe(key)));
-        self.ends.push(End::Pending);
+        let number = self.ends.len() as u32;
+        match index {
+            Index::Hash(index) => self.entering.push((number, index.begin(key))),
+            Index::Ordered(index) => {
+                self.probes.push((number, Probe::Ordered(index.probe(key))));
+            }
+        }
+        self.ends.push(None);
     }
 
     /// Adds a look-up that is for the same key in the same index as the last one: it costs nothing.
@@ -52,7 +52,7 @@ impl<M: Machine> LookupBatch<M> {
     #[inline]
     pub fn begin_as_before(&mut self) {
         assert!(!self.ends.is_empty(), "a look-up before");
-        self.ends.push(End::AsBefore);
+        self.ends.push(None);
     }
 
     /// Ends all look-ups. `request` is asked for the index and the key that the look-up of this
@@ -66,7 +66,24 @@ impl<M: Machine> LookupBatch<M> {
     ) where
         M: 'a,
     {
-        let Self { probes, ends } = self;
+        let Self { entering, probes, ends } = self;
+        let mut land = |at: usize, found| {
+            if let Found::Record(record) = found {
+                arrived(at, record);
+            }
+            ends[at] = Some(found);
+        };
+        for &(number, ref begun) in &*entering {
+            let at = number as usize;
+            let (Index::Hash(index), key) = request(at) else {
+                unreachable!("a look-up in another index")
+            };
+            M::work(Cost::GroupStep, 1);
+            match index.enter(begun, key) {
+                Entered::Found(found) => land(at, found),
+                Entered::On(on) => probes.push((number, Probe::Hash(on))),
+            }
+        }
         let mut pending = probes.len();
         while pending > 0 {
             let mut kept = 0;
@@ -83,27 +100,24 @@ impl<M: Machine> LookupBatch<M> {
                     kept += 1;
                     continue;
                 };
-                if let Found::Record(record) = it {
-                    arrived(at, record);
-                }
-                ends[at] = End::Found(it);
+                land(at, it);
             }
             pending = kept;
         }
-        debug_assert!(!self.ends.iter().any(|end| matches!(end, End::Pending)), "all have landed");
     }
 
-    /// The result of the look-up of this number.
+    /// The result of the look-up of this number, after [`LookupBatch::finish`].
     ///
     /// # Panics
-    /// When it has not ended.
+    /// When there is no such look-up.
     #[must_use]
     #[inline]
-    pub fn found(&self, at: usize) -> Found<M> {
-        match self.ends[at] {
-            End::Found(found) => found,
-            End::AsBefore => self.found(at - 1),
-            End::Pending => panic!("it has not landed"),
+    pub fn found(&self, mut at: usize) -> Found<M> {
+        loop {
+            match self.ends[at] {
+                Some(found) => return found,
+                None => at -= 1,
+            }
         }
     }
 }

@@ -36,7 +36,7 @@ mod walk;
 
 pub use self::walk::Teardown;
 
-use self::bucket::{Bucket, Entry, Node, Scan, Walk, follow, scan};
+use self::bucket::{Bucket, Chain, Entry, Node, Scan, Walk, follow, scan};
 use self::cell::CellRef;
 use self::digest::Digest;
 use self::table::Table;
@@ -60,13 +60,30 @@ pub struct HashIndex<M: Machine> {
     seed: u64,
 }
 
+/// A look-up that has asked for its bucket.
+pub(super) struct BucketProbe<M: Machine> {
+    digest: Digest,
+    /// The number of buckets when it began.
+    buckets: u64,
+    /// The one that the key belonged to then.
+    bucket: NonNull<Bucket<M>>,
+}
+
+// SAFETY: it names a bucket, which may be reached from any thread where the words may.
+unsafe impl<M: Machine> Send for BucketProbe<M> where M::Word: Sync {}
+
 /// A look-up in progress: see [`HashIndex::probe`].
 pub struct HashProbe<M: Machine> {
-    digest: Digest,
-    /// The bucket that the key belonged to when the look-up began or last looked.
-    index: u64,
-    bucket: NonNull<Bucket<M>>,
+    begun: BucketProbe<M>,
     stage: Stage<M>,
+}
+
+/// What a step of a look-up has come to.
+pub(super) enum Entered<M: Machine> {
+    /// Its end.
+    Found(Found<M>),
+    /// It goes on, and the line that it looks at next is on its way.
+    On(HashProbe<M>),
 }
 
 /// The target of the next step of a look-up.
@@ -152,12 +169,18 @@ impl<M: Machine> HashIndex<M> {
 
     /// Begins a look-up and asks for the bucket. In line always, so that it is made in its place among the others.
     #[inline(always)]
-    pub fn probe(&self, key: &[u8]) -> HashProbe<M> {
+    pub(super) fn begin(&self, key: &[u8]) -> BucketProbe<M> {
         let digest = self.digest(key);
-        let index = protocol::place(digest.hash, self.table.buckets());
-        let bucket = NonNull::from(self.table.bucket(index));
+        let buckets = self.table.buckets();
+        let bucket = NonNull::from(self.table.bucket(protocol::place(digest.hash, buckets)));
         M::prefetch(bucket.as_ptr().cast(), 2);
-        HashProbe { digest, index, bucket, stage: Stage::Bucket }
+        BucketProbe { digest, buckets, bucket }
+    }
+
+    /// Begins a look-up that [`HashIndex::step`] advances.
+    #[inline(always)]
+    pub fn probe(&self, key: &[u8]) -> HashProbe<M> {
+        HashProbe { begun: self.begin(key), stage: Stage::Bucket }
     }
 
     /// Advances a look-up of `key`: `None` means that the next line is on its way. A record that is
@@ -170,94 +193,109 @@ impl<M: Machine> HashIndex<M> {
         key: &[u8],
     ) -> Option<Found<M>> {
         debug_assert!(heap.is_pinned());
-        match probe.stage {
-            Stage::Bucket => self.step_bucket(probe, key),
-            Stage::Node(node, version) => self.step_node(probe, key, node, version),
-            Stage::Cell(cell) => Some(if cell.is_for(key) {
-                let record = cell.record();
-                record.prefetch(RECORD_AHEAD_BYTES);
-                Found::Record(record)
-            } else {
-                M::mark("bucket hash collision");
-                self.found(self.search(&probe.digest, key))
-            }),
+        let entered = match probe.stage {
+            Stage::Bucket => self.enter(&probe.begun, key),
+            Stage::Node(node, version) => self.enter_node(&probe.begun, key, node, version),
+            Stage::Cell(cell) => self.enter_cell(&probe.begun, key, cell),
+        };
+        match entered {
+            Entered::Found(found) => Some(found),
+            Entered::On(on) => {
+                *probe = on;
+                None
+            }
         }
     }
 
+    /// Looks into the bucket that a look-up of `key` has asked for.
     #[inline(always)]
-    fn step_bucket(&self, probe: &mut HashProbe<M>, key: &[u8]) -> Option<Found<M>> {
+    pub(super) fn enter(&self, begun: &BucketProbe<M>, key: &[u8]) -> Entered<M> {
         // SAFETY: buckets live as long as the index.
-        let bucket = unsafe { probe.bucket.as_ref() };
-        let Some(version) = self.settled(bucket, probe.index, probe.digest.hash) else {
-            return self.begin_again(probe, key);
+        let bucket = unsafe { begun.bucket.as_ref() };
+        let Some(version) = self.settled(bucket, begun.buckets, begun.digest.hash) else {
+            return self.begin_again(&begun.digest, key);
         };
         M::work(Cost::BucketSearch, 1);
-        let found = scan(&bucket.entries, probe.digest.word, probe.digest.tag);
-        // Only a miss that did not fill the bucket's own entries goes on.
-        let next = follow::<M>(&bucket.chain).map(NonNull::from);
-        self.conclude(probe, key, version, found, next)
+        self.look(begun, key, version, (&bucket.entries, &bucket.chain))
     }
 
     #[cold]
-    fn step_node(
+    fn enter_node(
         &self,
-        probe: &mut HashProbe<M>,
+        begun: &BucketProbe<M>,
         key: &[u8],
         node: NonNull<Node<M>>,
         version: u64,
-    ) -> Option<Found<M>> {
+    ) -> Entered<M> {
         M::work(Cost::BucketSearch, 1);
         // SAFETY: the pin that the look-up began under keeps the node's slot.
         let node = unsafe { node.as_ref() };
-        let found = scan(&node.entries, probe.digest.word, probe.digest.tag);
-        let next = follow::<M>(&node.chain).map(NonNull::from);
-        self.conclude(probe, key, version, found, next)
+        self.look(begun, key, version, (&node.entries, &node.chain))
     }
 
-    /// Evaluates a look at part of a bucket, if the bucket is still at `version`.
+    fn enter_cell(&self, begun: &BucketProbe<M>, key: &[u8], cell: CellRef<M>) -> Entered<M> {
+        Entered::Found(if cell.is_for(key) {
+            let record = cell.record();
+            record.prefetch(RECORD_AHEAD_BYTES);
+            Found::Record(record)
+        } else {
+            M::mark("bucket hash collision");
+            self.found(self.search(&begun.digest, key))
+        })
+    }
+
+    /// Looks at part of a bucket: its entries, and the chain after them. It counts if the bucket is still at `version`.
     #[inline(always)]
-    fn conclude(
+    fn look<const N: usize>(
         &self,
-        probe: &mut HashProbe<M>,
+        begun: &BucketProbe<M>,
         key: &[u8],
         version: u64,
-        found: Scan<M>,
-        next: Option<NonNull<Node<M>>>,
-    ) -> Option<Found<M>> {
+        (entries, chain): (&[Entry<M>; N], &Chain<M>),
+    ) -> Entered<M> {
         // SAFETY: buckets live as long as the index.
-        let bucket = unsafe { probe.bucket.as_ref() };
-        if !protocol::unchanged::<M>(bucket.version(), version)
-            && !M::fault(&faults::READER_SKIPS_VERSION)
-        {
-            return self.begin_again(probe, key);
-        }
-        match (found, next) {
-            (Scan::Hit(link), _) if link.tag() == digest::CELL => {
-                // SAFETY: tagged so, and the look-up is pinned.
-                let cell = unsafe { CellRef::from_link(link) };
-                M::prefetch(cell.as_ptr(), 1);
-                probe.stage = Stage::Cell(cell);
-                None
-            }
-            (Scan::Hit(link), _) => {
+        let bucket = unsafe { begun.bucket.as_ref() };
+        let is_at_version = || {
+            protocol::unchanged::<M>(bucket.version(), version)
+                || M::fault(&faults::READER_SKIPS_VERSION)
+        };
+        match scan(entries, begun.digest.word, begun.digest.tag) {
+            Scan::Hit(link) => {
+                if !is_at_version() {
+                    return self.begin_again(&begun.digest, key);
+                }
+                if link.tag() == digest::CELL {
+                    // SAFETY: tagged so, and the look-up is pinned.
+                    let cell = unsafe { CellRef::from_link(link) };
+                    M::prefetch(cell.as_ptr(), 1);
+                    return Entered::On(begun.on(Stage::Cell(cell)));
+                }
                 let record = record_of(link);
                 record.prefetch(RECORD_AHEAD_BYTES);
-                Some(Found::Record(record))
+                Entered::Found(Found::Record(record))
             }
-            (Scan::Miss, Some(node)) => {
-                M::prefetch(node.as_ptr().cast(), 1);
-                probe.stage = Stage::Node(node, version);
-                None
+            Scan::Miss => {
+                // Only a miss that did not fill the bucket's own entries goes on.
+                let next = follow::<M>(chain).map(NonNull::from);
+                if !is_at_version() {
+                    return self.begin_again(&begun.digest, key);
+                }
+                match next {
+                    Some(node) => {
+                        M::prefetch(node.as_ptr().cast(), 1);
+                        Entered::On(begun.on(Stage::Node(node, version)))
+                    }
+                    None => Entered::Found(Found::Absent(bucket.seen(version))),
+                }
             }
-            (Scan::Miss, None) => Some(Found::Absent(bucket.seen(version))),
         }
     }
 
     /// A writer came between: searches without further steps.
     #[cold]
-    fn begin_again(&self, probe: &mut HashProbe<M>, key: &[u8]) -> Option<Found<M>> {
+    fn begin_again(&self, digest: &Digest, key: &[u8]) -> Entered<M> {
         M::mark("bucket read again");
-        Some(self.found(self.search(&probe.digest, key)))
+        Entered::Found(self.found(self.search(digest, key)))
     }
 
     fn found(&self, search: Search<'_, M>) -> Found<M> {
@@ -270,23 +308,23 @@ impl<M: Machine> HashIndex<M> {
         }
     }
 
-    /// The version of `bucket`, at `index`, unless a writer is inside or the table has grown and
-    /// `hash` no longer belongs there.
+    /// The version of `bucket`, where `hash` belonged when there were `noted` buckets, unless a writer is inside or the
+    /// table has grown and it belongs there no longer.
     #[inline]
-    fn settled(&self, bucket: &Bucket<M>, index: u64, hash: u64) -> Option<u64> {
+    fn settled(&self, bucket: &Bucket<M>, noted: u64, hash: u64) -> Option<u64> {
         if M::fault(&faults::READER_SKIPS_MAPPING) {
             return protocol::stable::<M>(bucket.version());
         }
-        protocol::settled::<M>(bucket.version(), &self.table.root.buckets, index, hash)
+        protocol::settled::<M>(bucket.version(), &self.table.root.buckets, noted, hash)
     }
 
     /// Searches `key`'s bucket, waiting for writers, until all it saw belongs together.
     fn search(&self, digest: &Digest, key: &[u8]) -> Search<'_, M> {
         let mut spin = Spin::<M>::new();
         loop {
-            let index = protocol::place(digest.hash, self.table.buckets());
-            let bucket = self.table.bucket(index);
-            if let Some(version) = self.settled(bucket, index, digest.hash) {
+            let buckets = self.table.buckets();
+            let bucket = self.table.bucket(protocol::place(digest.hash, buckets));
+            if let Some(version) = self.settled(bucket, buckets, digest.hash) {
                 M::work(Cost::BucketSearch, 1);
                 if let Some(outcome) = self.search_bucket(bucket, version, digest, key) {
                     return Search { bucket, version, outcome };
@@ -337,12 +375,20 @@ impl<M: Machine> HashIndex<M> {
     }
 }
 
+impl<M: Machine> BucketProbe<M> {
+    /// The look-up beyond its bucket.
+    fn on(&self, stage: Stage<M>) -> HashProbe<M> {
+        let Self { digest, buckets, bucket } = *self;
+        HashProbe { begun: Self { digest, buckets, bucket }, stage }
+    }
+}
+
 impl<M: Machine> HashProbe<M> {
     /// The memory that the next step looks at, and its lines.
     #[inline]
     fn awaited(&self) -> (*const u8, u32) {
         match &self.stage {
-            Stage::Bucket => (self.bucket.as_ptr().cast(), 2),
+            Stage::Bucket => (self.begun.bucket.as_ptr().cast(), 2),
             Stage::Node(node, _) => (node.as_ptr().cast(), 1),
             Stage::Cell(cell) => (cell.as_ptr(), 1),
         }

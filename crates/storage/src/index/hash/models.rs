@@ -110,23 +110,23 @@ impl Table {
         assert!(protocol::latch_at::<Loom>(&old.version, 0));
         new.set(KEY);
         old.set(0);
-        // Release pairs with the acquire in `index`.
+        // Release pairs with the acquire in `buckets`.
         self.buckets.store(2, Ordering::Release);
         protocol::unlatch::<Loom>(&new.version, STEP);
         protocol::unlatch::<Loom>(&old.version, STEP);
     }
 
-    fn index(&self) -> u64 {
-        protocol::place(HASH, self.buckets.load(Ordering::Acquire))
+    fn buckets(&self) -> u64 {
+        self.buckets.load(Ordering::Acquire)
     }
 
     /// Looks a key up; `careful` as the protocol demands.
     fn find(&self, careful: bool) -> u64 {
         loop {
-            let index = self.index();
-            let bucket = &self.places[index as usize];
+            let buckets = self.buckets();
+            let bucket = &self.places[protocol::place(HASH, buckets) as usize];
             let seen = if careful {
-                protocol::settled::<Loom>(&bucket.version, &self.buckets, index, HASH)
+                protocol::settled::<Loom>(&bucket.version, &self.buckets, buckets, HASH)
             } else {
                 protocol::stable::<Loom>(&bucket.version)
             };

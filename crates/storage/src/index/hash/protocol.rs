@@ -39,19 +39,20 @@ pub(super) fn stable<M: Machine>(version: &M::Word) -> Option<u64> {
     (seen & LATCHED == 0).then_some(seen)
 }
 
-/// The version of the bucket at `index`, unless a writer is inside or the table has grown since the
-/// index was computed and `hash` no longer belongs there.
+/// The version of the bucket that `hash` belonged to when there were `noted` buckets, unless a writer is inside or the
+/// table has grown since, and it belongs there no longer.
 #[inline]
 pub(super) fn settled<M: Machine>(
     version: &M::Word,
     buckets: &M::Word,
-    index: u64,
+    noted: u64,
     hash: u64,
 ) -> Option<u64> {
     let seen = stable::<M>(version)?;
     // Relaxed, for the acquire in `stable` orders it: a division of the bucket before `seen` published the number
     // first.
-    (place(hash, buckets.load(Ordering::Relaxed)) == index).then_some(seen)
+    let buckets = buckets.load(Ordering::Relaxed);
+    (buckets == noted || place(hash, buckets) == place(hash, noted)).then_some(seen)
 }
 
 /// Whether everything read since [`stable`] returned `seen` belongs together.

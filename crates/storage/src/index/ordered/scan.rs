@@ -373,13 +373,11 @@ fn collect<M: Machine>(
                     continue;
                 }
             }
-            run.keys.extend_from_slice(prefix);
-            run.keys.extend_from_slice(&entry.slice.to_be_bytes());
+            append_key(&mut run.keys, prefix, entry.slice, SLICE_BYTES);
             cell.append_to(&mut run.keys);
             push(run, cell.record());
         } else {
-            run.keys.extend_from_slice(prefix);
-            run.keys.extend_from_slice(&entry.slice.to_be_bytes()[..bytes]);
+            append_key(&mut run.keys, prefix, entry.slice, bytes);
             // SAFETY: an inline entry of a validated state.
             push(run, unsafe { record_of(entry.link) });
         }
@@ -389,6 +387,19 @@ fn collect<M: Machine>(
         M::mark("reverse scan over fence");
     }
     fence.map_or(PieceEnd::LayerEnd, PieceEnd::Fence)
+}
+
+/// Appends the bytes of the layers above, and so many of a slice. All bytes of the slice go there first: to copy as many as
+/// a variable says would be a call.
+#[inline]
+fn append_key(keys: &mut Vec<u8>, prefix: &[u8], slice: u64, bytes: usize) {
+    debug_assert!(bytes <= SLICE_BYTES, "of one slice");
+    if !prefix.is_empty() {
+        keys.extend_from_slice(prefix);
+    }
+    let end = keys.len() + bytes;
+    keys.extend_from_slice(&slice.to_be_bytes());
+    keys.truncate(end);
 }
 
 /// Adds a record whose key is the last in `run`, and asks for its lines: they are read next, all of
