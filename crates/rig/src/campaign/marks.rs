@@ -41,6 +41,7 @@ const EXPECTED: [(&str, &[&str]); 13] = [
     (
         "bank",
         &[
+            "latches taken in order",
             "leaf removed",
             "leaf split",
             "old version put by",

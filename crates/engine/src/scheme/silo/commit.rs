@@ -13,6 +13,9 @@ use chiliad_api::{Part, Reason};
 use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Kind as SlotKind, RecordRef, SegmentPlan};
 
+/// Commits that take their latches in the order of addresses after one that has met a foreign latch.
+const COMMITS_IN_ORDER: u32 = 64;
+
 impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     /// Latches, fences, loads the epoch, validates, and takes a TID.
     #[inline]
@@ -29,7 +32,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             // A single latch needs no order.
             [write] if !write.placed => Self::latch(write)?,
             [] | [_] => {}
-            _ => Self::latch_all(writes)?,
+            _ => self.latch_all(writes)?,
         }
         // The serialization point. Full: the latches are visible before any word below is looked
         // at, and what readers copied cannot be of after; pairs with the same fence of peers.
@@ -52,9 +55,19 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         Ok(CommitPoint { epoch, order: self.last })
     }
 
-    /// Phase 1, in the order of addresses, so that no two wait for each other for long.
-    fn latch_all(writes: &mut WriteSet<M>) -> Result<(), Abort<M>> {
+    /// Phase 1. Where nobody is in the way the latches are taken as the writes come. Where somebody holds one, what was taken
+    /// is given back, and all are taken in the order of addresses, so that no two wait for each other for long; so are those
+    /// of the next commits, since to try in vain takes time and stands in others' way.
+    fn latch_all(&mut self, writes: &mut WriteSet<M>) -> Result<(), Abort<M>> {
         let WriteSet { entries, order, .. } = writes;
+        if self.in_order > 0 || M::fault(&faults::NO_WRITE_LATCH) {
+            self.in_order = self.in_order.saturating_sub(1);
+        } else if Self::latch_free(entries) {
+            return Ok(());
+        } else {
+            M::mark("latches taken in order");
+            self.in_order = COMMITS_IN_ORDER;
+        }
         order.clear();
         for (at, write) in entries.iter().enumerate() {
             if !write.placed {
@@ -63,6 +76,31 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         }
         order.sort_unstable();
         order.iter().try_for_each(|&place| Self::latch(&mut entries[place as u32 as usize]))
+    }
+
+    /// Latches all records, or none where one is latched or dead.
+    fn latch_free(entries: &mut [Write<M>]) -> bool {
+        for at in 0..entries.len() {
+            let write = &mut entries[at];
+            if write.placed {
+                continue;
+            }
+            debug_assert!(!write.latched, "each record is latched once");
+            M::work(Cost::Lock, 1);
+            let Ok(prior) = record_word::try_latch(write.record.word()) else {
+                for write in entries[..at].iter_mut().filter(|write| !write.placed) {
+                    if !M::fault(&faults::LATCHES_KEPT) {
+                        record_word::unlatch(write.record.word());
+                    }
+                    write.latched = false;
+                }
+                return false;
+            };
+            write.prior = prior;
+            write.latched = true;
+        }
+        debug_assert!(entries.iter().all(|it| it.latched || it.placed), "all are latched");
+        true
     }
 
     #[inline]

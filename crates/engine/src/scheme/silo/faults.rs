@@ -128,6 +128,16 @@ pub(super) static NO_WRITE_LATCH: Fault = Fault {
     seeds: 200,
 };
 
+pub(super) static LATCHES_KEPT: Fault = Fault {
+    name: "latches-kept",
+    step: "who meets a foreign latch gives back those that it has before it takes them in order",
+    rig: Rig::SimSc,
+    schemes: &[],
+    workload: "scan",
+    expected: &["spin for nobody"],
+    seeds: 200,
+};
+
 pub(super) static OLD_VERSION_LOST: Fault = Fault {
     name: "old-version-lost",
     step: "the overwritten version is put by for snapshots",
@@ -189,6 +199,7 @@ pub static FAULTS: &[&Fault] = &[
     &UNLATCHED_BEFORE_TID,
     &NO_FENCE,
     &NO_WRITE_LATCH,
+    &LATCHES_KEPT,
     &OLD_VERSION_LOST,
     &UNLINK_NOT_DEAD,
     &OWN_CHANGES_FORGIVEN,

@@ -75,6 +75,8 @@ pub struct Optimistic<M: Machine, const VARIANT: u8> {
     /// The epoch in which the first read took place, or the last look at all that was read.
     first_epoch: u64,
     opacity: Opacity,
+    /// Commits yet that take their latches in the order of addresses.
+    in_order: u32,
 }
 
 /// State shared by all workers.
@@ -120,6 +122,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
             last: 0,
             first_epoch: 0,
             opacity: Opacity::new(),
+            in_order: 0,
         }
     }
 
