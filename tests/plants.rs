@@ -40,6 +40,7 @@ const SEEDS: &[Bug] = &[
     ("unlatched-before-tid", &[("silo", 4)]),
     ("torn-read", &[("silo", 27)]),
     ("no-write-latch", &[("silo", 1)]),
+    ("latches-kept", &[("silo", 0)]),
     ("old-version-lost", &[("silo", 0)]),
     ("unlink-not-dead", &[("silo", 103)]),
     ("own-changes-forgiven", &[("silo", 77)]),
@@ -222,7 +223,7 @@ const SOAK_SEEDS: &[Bug] = &[("doom-unheard", &[("lock-table", 0), ("lock-table-
 const SEARCHED: [(&[Bug], &str); 3] = [(SOAK_SEEDS, "soak"), (SEEDS, "sim"), (DISK_SEEDS, "disk")];
 
 /// Bugs that the engine's own tests catch.
-const BY_WAITS: [&str; 9] = [
+const BY_WAITS: [&str; 10] = [
     "bell-of-begin",
     "undo-forgotten",
     "waited-past-deadline",
@@ -232,6 +233,7 @@ const BY_WAITS: [&str; 9] = [
     "outer-waited-for",
     "entry-not-filled",
     "index-not-announced",
+    "shown-not-checked",
 ];
 
 /// Bugs that the loom models of the crates catch.

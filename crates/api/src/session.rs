@@ -11,7 +11,7 @@ use crate::part::Part;
 use crate::recorder::Recorder;
 use crate::table::TableId;
 use crate::transaction::{
-    Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction, Visit, VisitIndex,
+    Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction, Visit, VisitIndex, VisitMany,
 };
 use chiliad_machine::{Fault, Machine, Ticks};
 use chiliad_row::Number;
@@ -327,6 +327,16 @@ impl<M: Machine, S: Session<M> + ?Sized> Transaction for Running<'_, M, S> {
     }
 
     #[inline]
+    fn visit_many(
+        &mut self,
+        table: TableId,
+        keys: &[&[u8]],
+        visit: &mut VisitMany<'_>,
+    ) -> Result<()> {
+        self.session.visit_many(table, keys, visit)
+    }
+
+    #[inline]
     fn visit_index(
         &mut self,
         table: TableId,
@@ -335,6 +345,17 @@ impl<M: Machine, S: Session<M> + ?Sized> Transaction for Running<'_, M, S> {
         visit: &mut VisitIndex<'_>,
     ) -> Result<()> {
         self.session.visit_index(table, index, range, visit)
+    }
+
+    #[inline]
+    fn visit_index_keys(
+        &mut self,
+        table: TableId,
+        index: usize,
+        range: Range<'_>,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        self.session.visit_index_keys(table, index, range, visit)
     }
 
     #[inline]

@@ -44,7 +44,8 @@ impl<'r, 'w, K: Key, V: Row> Find<'r, 'w, K, V> {
         self.walk.rows()
     }
 
-    /// Only the primary keys.
+    /// Only the primary keys. The index tells them, and the rows are not read: a transaction that changes other columns of
+    /// these is not in the way. (Rows that may be past their time are read, to know.)
     ///
     /// # Errors
     /// As for [`Find::rows`].
@@ -93,7 +94,7 @@ impl<'r, 'w, K: Key, V: Row> Find<'r, 'w, K, V> {
         self.walk.for_each(visit)
     }
 
-    /// How many rows.
+    /// How many rows: as for [`Find::keys`], they are not read.
     ///
     /// # Errors
     /// As for [`Find::rows`].

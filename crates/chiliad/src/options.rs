@@ -59,7 +59,7 @@ pub struct Options {
     pub memory_bytes_ready: u64,
     /// The memory of one transaction for what it reads and writes, in bytes: 1 GiB by default, 64 KiB to 3 GiB are accepted.
     /// One that needs more fails with [`Error::TransactionTooLarge`]. Rows that a scan only shows
-    /// ([`Scan::for_each`](crate::Scan::for_each)) do not count.
+    /// ([`Scan::for_each`](crate::Scan::for_each)) and those of [`Reader::get_many`](crate::Reader::get_many) do not count.
     pub transaction_bytes_max: u64,
     /// When old versions are kept for [`Database::snapshot`](crate::Database::snapshot).
     pub snapshots: Snapshots,

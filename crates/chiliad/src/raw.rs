@@ -29,7 +29,7 @@
 //! [`Database::create_table_raw`]: crate::Database::create_table_raw
 //! [`Reader::raw`]: crate::Reader::raw
 
-pub use chiliad_api::{Columns, GROUPS_MAX, GroupSpec, Visit, VisitIndex};
+pub use chiliad_api::{Columns, GROUPS_MAX, GroupSpec, Visit, VisitIndex, VisitMany};
 pub use chiliad_engine::{
     ColumnPart, IndexKind, IndexParts, KeyPart, PartType, SecondarySpec, Source, TableChange,
     TableId, TableLayout, TableSpec, Writes,
@@ -244,6 +244,15 @@ impl Transaction for Untyped<'_> {
         self.operations()?.visit(table, range, visit)
     }
 
+    fn visit_many(
+        &mut self,
+        table: TableId,
+        keys: &[&[u8]],
+        visit: &mut VisitMany<'_>,
+    ) -> Result<()> {
+        self.operations()?.visit_many(table, keys, visit)
+    }
+
     fn visit_index(
         &mut self,
         table: TableId,
@@ -252,6 +261,16 @@ impl Transaction for Untyped<'_> {
         visit: &mut VisitIndex<'_>,
     ) -> Result<()> {
         self.operations()?.visit_index(table, index, range, visit)
+    }
+
+    fn visit_index_keys(
+        &mut self,
+        table: TableId,
+        index: usize,
+        range: Range<'_>,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        self.operations()?.visit_index_keys(table, index, range, visit)
     }
 
     fn entries(&self, scanned: Scanned) -> Result<&[Entry]> {

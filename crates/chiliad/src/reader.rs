@@ -2,12 +2,12 @@
 
 use crate::form::{Form, Schemas};
 use crate::key::Lookup;
-use crate::raw::{Get, Left, TableId, Transaction as _, Untyped};
+use crate::raw::{Left, TableId, Transaction as _, Untyped};
 use crate::{Clock, Error, Key, Result, Row, Table};
 use chiliad_engine::Row as Handle;
 use core::cell::Cell;
 use core::marker::PhantomData;
-use core::ops::Deref;
+use core::ops::{ControlFlow, Deref};
 use std::time::SystemTime;
 
 /// Buffers of a worker, reused by its transactions.
@@ -242,7 +242,7 @@ impl<'w> Reader<'w> {
     }
 
     /// The rows under many keys, in the order of the keys: their cache misses overlap, which makes
-    /// it several times faster than one [`Reader::get`] after the other.
+    /// it several times faster than one [`Reader::get`] after the other. The transaction keeps none of them in its own memory.
     ///
     /// ```
     /// # use chiliad::{Database, Table};
@@ -261,27 +261,34 @@ impl<'w> Reader<'w> {
         keys: &[impl Lookup<K>],
     ) -> Result<Vec<Option<V>>> {
         let id = self.table(table)?;
-        let mut values = Vec::with_capacity(keys.len());
-        for group in keys.chunks(GROUP) {
+        let mut values: Vec<Option<V>> = Vec::new();
+        values.resize_with(keys.len(), || None);
+        let Self { raw, scratch: Scratch { key: bytes, schemas, clock, .. }, now, .. } = self;
+        for (group, values) in keys.chunks(GROUP).zip(values.chunks_mut(GROUP)) {
             let mut ends = [0; GROUP];
-            self.scratch.key.clear();
+            bytes.clear();
             for (key, end) in group.iter().zip(&mut ends) {
-                key.encode(&mut self.scratch.key);
-                *end = self.scratch.key.len();
+                key.encode(bytes);
+                *end = bytes.len();
             }
             let mut start = 0;
-            let requests = ends.map(|end| {
-                let key = &self.scratch.key[start..end.max(start)];
+            let keys = ends.map(|end| {
+                let key = &bytes[start..end.max(start)];
                 start = end.max(start);
-                Get::read(id, key)
+                key
             });
-            let mut rows = [None; GROUP];
-            let rows = &mut rows[..group.len()];
-            self.raw.get_many(&requests[..group.len()], rows)?;
-            for row in rows {
-                let row = self.unless_over(table, *row)?;
-                values.push(row.map(|row| self.value(table, row)).transpose()?);
-            }
+            let mut read: Result<()> = Ok(());
+            let mut show = |at: usize, row: &[u8]| {
+                read = (|| {
+                    if !is_over(table, row, schemas, clock, now)? {
+                        values[at] = Some(table.form.read(id, schemas, row)?);
+                    }
+                    Ok(())
+                })();
+                if read.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            };
+            raw.visit_many(id, &keys[..group.len()], &mut show)?;
+            read?;
         }
         Ok(values)
     }
@@ -329,14 +336,11 @@ impl<'w> Reader<'w> {
     /// Whether a row that was read is past its time.
     #[inline]
     pub(crate) fn is_over<K, V>(&self, table: &Table<K, V>, row: Handle) -> Result<bool> {
-        match table.expiring {
-            None => Ok(false),
-            Some(expiring) => {
-                let now = self.now.get().unwrap_or_else(|| self.scratch.clock.now());
-                self.now.set(Some(now));
-                expiring.is_over(table.id, &self.scratch.schemas, self.raw.bytes(row)?, now)
-            }
+        if table.expiring.is_none() {
+            return Ok(false);
         }
+        let Scratch { schemas, clock, .. } = &*self.scratch;
+        is_over(table, self.raw.bytes(row)?, schemas, clock, &self.now)
     }
 
     /// The value of a row of `table`.
@@ -376,4 +380,19 @@ impl<'w> Reader<'w> {
     pub(crate) fn untyped(&self) -> &Untyped<'w> {
         &self.raw
     }
+}
+
+/// Whether a row of `table` is past its time; `now` is that time, once the clock was read.
+#[inline]
+fn is_over<K, V>(
+    table: &Table<K, V>,
+    row: &[u8],
+    schemas: &Schemas,
+    clock: &Clock,
+    now: &Cell<Option<SystemTime>>,
+) -> Result<bool> {
+    let Some(expiring) = table.expiring else { return Ok(false) };
+    let instant = now.get().unwrap_or_else(|| clock.now());
+    now.set(Some(instant));
+    expiring.is_over(table.id, schemas, row, instant)
 }

@@ -5,7 +5,7 @@
 
 use crate::bounds::Bounds;
 use crate::form::Schemas;
-use crate::raw::{Entry, Scanned, TableId, Transaction as _, Untyped};
+use crate::raw::{Entry, Range, Scanned, TableId, Transaction as _, Untyped, Visit};
 use crate::{Fetched, Key, Reader, Result, Row, Table};
 use core::ops::ControlFlow;
 
@@ -22,15 +22,49 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    fn scan(
-        self,
-        raw: &mut Untyped<'_>,
-        id: TableId,
-        range: crate::raw::Range<'_>,
-    ) -> Result<Scanned> {
+    fn scan(self, raw: &mut Untyped<'_>, id: TableId, range: Range<'_>) -> Result<Scanned> {
         match self {
             Self::Table => raw.scan(id, range),
             Self::Index(index) => raw.scan_index(id, index, range),
+        }
+    }
+
+    /// Shows key and bytes of each row.
+    fn visit(
+        self,
+        raw: &mut Untyped<'_>,
+        id: TableId,
+        range: Range<'_>,
+        show: &mut Visit<'_>,
+    ) -> Result<()> {
+        match self {
+            Self::Table => raw.visit(id, range, show),
+            Self::Index(at) => raw.visit_index(id, at, range, &mut |_, key, row| show(key, row)),
+        }
+    }
+
+    /// Shows the key of each row; an index is read alone.
+    fn visit_keys(
+        self,
+        raw: &mut Untyped<'_>,
+        id: TableId,
+        range: Range<'_>,
+        show: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<()> {
+        match self {
+            Self::Table => raw.visit(id, range, &mut |key, _| show(key)),
+            Self::Index(at) => raw.visit_index_keys(id, at, range, &mut |_, key| show(key)),
+        }
+    }
+}
+
+/// Whether a visit goes on after `done`; an error goes to `ended`.
+fn flow(done: Result<()>, ended: &mut Result<()>) -> ControlFlow<()> {
+    match done {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => {
+            *ended = Err(error);
+            ControlFlow::Break(())
         }
     }
 }
@@ -61,7 +95,7 @@ impl<'r, 'w, K, V> Walk<'r, 'w, K, V> {
     pub fn count(self) -> Result<usize> {
         if self.table.expiring.is_none() {
             let mut count = 0;
-            self.visit(|_, _, _| {
+            self.visit_keys(|_| {
                 count += 1;
                 Ok(())
             })?;
@@ -71,8 +105,30 @@ impl<'r, 'w, K, V> Walk<'r, 'w, K, V> {
         found.entries(reader).map(<[Entry]>::len)
     }
 
+    /// Calls `visit` with the key of each row of a table whose rows do not expire; by an index it reads no row.
+    fn visit_keys(self, mut visit: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let mut ended = Ok(());
+        self.go(|way, raw, _, id, range| {
+            way.visit_keys(raw, id, range, &mut |key| flow(visit(key), &mut ended))
+        })?;
+        ended
+    }
+
     /// Calls `visit` with key and bytes of each row of a table whose rows do not expire, and keeps none of them.
     fn visit(self, mut visit: impl FnMut(&[u8], &[u8], &Schemas) -> Result<()>) -> Result<()> {
+        let mut ended = Ok(());
+        self.go(|way, raw, schemas, id, range| {
+            let mut show = |key: &[u8], row: &[u8]| flow(visit(key, row, schemas), &mut ended);
+            way.visit(raw, id, range, &mut show)
+        })?;
+        ended
+    }
+
+    /// Calls `go` with the range, unless it is empty.
+    fn go(
+        self,
+        go: impl FnOnce(Way, &mut Untyped<'w>, &Schemas, TableId, Range<'_>) -> Result<()>,
+    ) -> Result<()> {
         debug_assert!(self.table.expiring.is_none(), "each row counts");
         let id = self.reader.table(&self.table)?;
         if self.bounds.is_empty() || self.limit == 0 {
@@ -80,19 +136,7 @@ impl<'r, 'w, K, V> Walk<'r, 'w, K, V> {
         }
         let range = self.bounds.range(self.reverse, self.limit);
         let (raw, scratch) = self.reader.parts();
-        let mut ended = Ok(());
-        let mut show = |key: &[u8], row: &[u8]| match visit(key, row, scratch.schemas()) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                ended = Err(error);
-                ControlFlow::Break(())
-            }
-        };
-        match self.way {
-            Way::Table => raw.visit(id, range, &mut show),
-            Way::Index(at) => raw.visit_index(id, at, range, &mut |_, key, row| show(key, row)),
-        }?;
-        ended
+        go(self.way, raw, scratch.schemas(), id, range)
     }
 
     fn run(self) -> Result<(&'r mut Reader<'w>, Found)> {
@@ -147,7 +191,15 @@ impl<'w, K: Key, V: Row> Walk<'_, 'w, K, V> {
     }
 
     pub fn keys(self) -> Result<Vec<K>> {
-        self.collect(|reader, entry| reader.key(entry.row))
+        if self.table.expiring.is_some() {
+            return self.collect(|reader, entry| reader.key(entry.row));
+        }
+        let mut keys = Vec::new();
+        self.visit_keys(|key| {
+            keys.push(K::decode(key)?);
+            Ok(())
+        })?;
+        Ok(keys)
     }
 
     pub fn values(self) -> Result<Vec<V>> {

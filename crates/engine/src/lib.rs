@@ -55,6 +55,7 @@ mod rows;
 mod scan_ops;
 mod scheme;
 mod shared;
+mod shown;
 mod tables;
 mod timestamps;
 mod tx;
@@ -96,6 +97,7 @@ pub fn faults() -> impl Iterator<Item = &'static chiliad_machine::Fault> {
         additions::FAULTS,
         gaps::FAULTS,
         rows::FAULTS,
+        shown::FAULTS,
         wait::FAULTS,
         durable::FAULTS,
         tables::build::FAULTS,

@@ -4,23 +4,14 @@ use crate::arena::Piece;
 use crate::contract::{LockTable, Scheme};
 use crate::core::{Core, State};
 use crate::gaps::REST_OF_RANGE_FORGOTTEN;
-use crate::handles::Handles;
 use crate::read_ops::{GROUP, Looked, check_key};
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
-use crate::version::Version;
 use chiliad_api::{Entry, Error, Get, Part, Range, Result, Row, Scanned, TableId};
 use chiliad_api::{Visit, VisitIndex};
-use chiliad_machine::{Cost, Machine};
+use chiliad_machine::Machine;
 use chiliad_storage::{Direction, Index, LeafRun, RecordRef};
 use core::ops::ControlFlow;
-
-/// How many accesses, entries and bytes a transaction had collected at some time.
-struct Mark {
-    accesses: usize,
-    entries: usize,
-    bytes: usize,
-}
 
 /// A scan calls this after each leaf, with what the index had of it and the place of its first entry. Returns whether to scan
 /// on.
@@ -83,6 +74,24 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         })
     }
 
+    /// Calls `visit` with the keys of the entries of a secondary index, and reads no row: an entry is there when its row is.
+    pub fn visit_index_keys(
+        &mut self,
+        view: &View<M>,
+        table: TableId,
+        index: usize,
+        range: &Range<'_>,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        let secondary = self.begin_by_index(view, table, index)?;
+        debug_assert!(
+            self.attempt.dirty == 0,
+            "the index is in line with the transaction's writes"
+        );
+        // The row of an entry is the key of what it leads to.
+        self.visit(secondary, view.get(secondary)?, range, visit)
+    }
+
     /// Calls the visitor with the rows of a leaf, until it breaks off. Returns whether it did not.
     fn show_values(&self, run: &LeafRun<M>, visit: &mut Visit<'_>) -> bool {
         let mut shown = self.scan.shown.iter();
@@ -101,23 +110,6 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             }
         }
         Ok(true)
-    }
-
-    /// What the transaction has found by now.
-    fn mark(&self) -> Mark {
-        let Handles { accesses, entries, .. } = &self.handles;
-        Mark { accesses: accesses.len(), entries: entries.len(), bytes: self.arena.used() }
-    }
-
-    /// Forgets what was found since, of which nobody has a handle. The scheme has what it needs of it. A verified run
-    /// keeps the keys until the scan is reported.
-    fn forget_to(&mut self, mark: &Mark) {
-        debug_assert!(mark.bytes <= self.arena.used(), "only what was found since is forgotten");
-        if !self.verification.is_on() {
-            self.handles.accesses.truncate(mark.accesses);
-            self.arena.truncate(mark.bytes);
-        }
-        self.handles.entries.truncate(mark.entries);
     }
 
     /// Reads a range leaf by leaf; `after_leaf` is called after each.
@@ -259,18 +251,6 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             return Ok(self.resolve(step)?.is_some());
         }
         Ok(true)
-    }
-
-    /// Reads a record that is shown and then forgotten, where a look at it is all that there is to do. Pinned.
-    #[inline(always)]
-    fn glance(&mut self, table: &Table<M>, sealed: bool, record: RecordRef<M>) -> Option<Version> {
-        let is_plain = !table.is_group() && !self.verification.is_on();
-        if !is_plain || self.writes.find(record).is_some() {
-            return None;
-        }
-        let version = self.read_alone(sealed, record)?;
-        M::work(Cost::Read, 1);
-        Some(version)
     }
 
     /// Remembers what the scan has seen of a leaf: its first entries, `used` of them, and what lies between.

@@ -6,7 +6,7 @@ use crate::tables::dropped::unpin_catalog_version;
 use crate::worker::Worker;
 use chiliad_api::{
     Cancel, Columns, Committed, Entry, Error, Get, Intent, Number, Outer, Part, Range, Recorder,
-    Result, Row, Scanned, Session, TableId, Transaction, Visit, VisitIndex,
+    Result, Row, Scanned, Session, TableId, Transaction, Visit, VisitIndex, VisitMany,
 };
 use chiliad_machine::{Fault, Machine, Ticks};
 
@@ -248,6 +248,17 @@ impl<M: Machine, S: Scheme<M>> Transaction for Worker<M, S> {
         core.visit(table, view.readable(table, core.attempt.in_past)?, &range, visit)
     }
 
+    fn visit_many(
+        &mut self,
+        table: TableId,
+        keys: &[&[u8]],
+        visit: &mut VisitMany<'_>,
+    ) -> Result<()> {
+        let Worker { view, core } = self;
+        core.ready(false)?;
+        core.visit_many(table, view.readable(table, core.attempt.in_past)?, keys, visit)
+    }
+
     fn visit_index(
         &mut self,
         table: TableId,
@@ -258,6 +269,18 @@ impl<M: Machine, S: Scheme<M>> Transaction for Worker<M, S> {
         let Worker { view, core } = self;
         core.ready(false)?;
         core.visit_index(view, table, index, &range, visit)
+    }
+
+    fn visit_index_keys(
+        &mut self,
+        table: TableId,
+        index: usize,
+        range: Range<'_>,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        let Worker { view, core } = self;
+        core.ready(false)?;
+        core.visit_index_keys(view, table, index, &range, visit)
     }
 
     #[inline]

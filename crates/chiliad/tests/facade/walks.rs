@@ -182,6 +182,34 @@ fn an_iterator_that_is_dropped_has_read_no_further() {
     }
 }
 
+/// Who changes other columns of the rows is not in the way of keys that an index told, and who moves a row in it is.
+#[test]
+fn keys_by_an_index_are_read_without_the_rows() {
+    for scheme in OPTIMISTIC {
+        let db = open(scheme);
+        let (players, model) = filled(&db, &mut Dice::new(5));
+        let (key, player) = model.first_key_value().unwrap();
+        let mates = model.values().filter(|it| it.team == player.team).count();
+        let badge = Player { badge: 1_000, ..player.clone() };
+        let points = Player { points: 99, ..badge.clone() };
+        for (change, expected) in [(&badge, 1), (&points, 2)] {
+            let (mut attempts, team) = (0, (player.team,));
+            db.run(|tx| {
+                attempts += 1;
+                assert_eq!(tx.find(&players, Player::BY_TEAM, &team).keys()?.len(), mates);
+                assert_eq!(tx.find(&players, Player::BY_TEAM, &team).count()?, mates);
+                if attempts == 1 {
+                    db.run(|other| other.put(&players, key, change))?;
+                }
+                let other = Player { team: 9, badge: 2_000, ..player.clone() };
+                tx.put(&players, &("elsewhere".to_owned(), 1), &other)
+            })
+            .unwrap();
+            assert_eq!(attempts, expected, "{scheme}: {change:?}");
+        }
+    }
+}
+
 #[test]
 fn an_iterator_ends_with_its_first_error() {
     let db = open(Scheme::Silo);

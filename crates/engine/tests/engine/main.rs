@@ -30,5 +30,6 @@ mod threads;
 mod timestamps;
 mod versions;
 mod visits;
+mod visits_at_once;
 mod wait_limits;
 mod waits;

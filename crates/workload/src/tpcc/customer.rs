@@ -2,35 +2,29 @@
 //! an order.
 
 use super::random::LastName;
-use super::schema::{self, Tables, customer, customer_info};
+use super::schema::{self, Tables, customer};
 use crate::workload::present;
-use chiliad_api::{Range, Result, Row, Transaction};
+use chiliad_api::{Range, Result, Transaction};
+use core::ops::ControlFlow;
 
-/// A customer that a request names.
-#[derive(Clone, Copy)]
-pub(super) struct Found {
-    /// C_ID.
-    pub(super) c: u16,
-    /// The row of `customer_info`, if finding the customer meant reading it.
-    pub(super) info: Option<Row>,
-}
-
-/// The customer in the middle, at position ceil(n/2), of those of a district with a last name, by
-/// first name (clause 2.5.2.2, case 2).
+/// The number of the customer in the middle, at position ceil(n/2), of those of a district with a last name, by first name
+/// (clause 2.5.2.2, case 2). The index tells; `namesakes` is scratch.
 pub(super) fn by_name<T: Transaction + ?Sized>(
     tables: &Tables,
     tx: &mut T,
-    w: u16,
-    d: u8,
+    (w, d): (u16, u8),
     last: &LastName,
-) -> Result<Found> {
+    namesakes: &mut Vec<u16>,
+) -> Result<u16> {
     let bounds = schema::NameBounds::new(w, d, last);
     let range = Range::between(bounds.low(), bounds.high());
-    let scanned = tx.scan_index(tables.customer_info, schema::BY_NAME, range)?;
-    let entries = tx.entries(scanned)?;
-    let middle = entries.len().saturating_sub(1) / 2;
-    let row = present(entries.get(middle))?.row;
-    Ok(Found { c: customer_info::C_ID.get(tx.bytes(row)?), info: Some(row) })
+    namesakes.clear();
+    tx.visit_index_keys(tables.customer_info, schema::BY_NAME, range, &mut |_, key| {
+        namesakes.push(schema::key::number_of_customer(key));
+        ControlFlow::Continue(())
+    })?;
+    let middle = namesakes.len().saturating_sub(1) / 2;
+    present(namesakes.get(middle).copied())
 }
 
 /// The customer pays `amount`. Returns the new balance.

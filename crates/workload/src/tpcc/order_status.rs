@@ -4,7 +4,7 @@
 //! the index by name), the last order through the index of orders by customer, backwards, and its
 //! lines.
 
-use super::customer::{self, Found};
+use super::customer;
 use super::rules::Rules;
 use super::schema::{self, Tables};
 use super::schema::{customer_info, order, order_line};
@@ -17,11 +17,13 @@ pub(super) struct Request {
     pub(super) w: u16,
     pub(super) d: u8,
     pub(super) by: By,
+    /// Customers of one name.
+    namesakes: Vec<u16>,
 }
 
 impl Default for Request {
     fn default() -> Self {
-        Self { w: 0, d: 0, by: By::Number(0) }
+        Self { w: 0, d: 0, by: By::Number(0), namesakes: Vec::with_capacity(64) }
     }
 }
 
@@ -32,15 +34,20 @@ impl Request {
         self.by = By::draw(terminal, &rules.sizes);
     }
 
-    pub(super) fn run<T: Transaction + ?Sized>(&self, tables: &Tables, tx: &mut T) -> Result<u64> {
-        let found = match self.by {
-            By::Number(c) => Found { c, info: None },
-            By::Name(last) => customer::by_name(tables, tx, self.w, self.d, &last)?,
+    pub(super) fn run<T: Transaction + ?Sized>(
+        &mut self,
+        tables: &Tables,
+        tx: &mut T,
+    ) -> Result<u64> {
+        let of = (self.w, self.d);
+        let c = match self.by {
+            By::Number(c) => c,
+            By::Name(last) => customer::by_name(tables, tx, of, &last, &mut self.namesakes)?,
         };
-        let shown = self.show_customer(tables, tx, found)?;
+        let shown = self.show_customer(tables, tx, c)?;
         // Every customer has an order from the start (clause 4.3.3.1).
-        let low = schema::key::order_customer(self.w, self.d, found.c, 0);
-        let high = schema::key::order_customer(self.w, self.d, found.c, u32::MAX);
+        let low = schema::key::order_customer(self.w, self.d, c, 0);
+        let high = schema::key::order_customer(self.w, self.d, c, u32::MAX);
         let range = Range::closed(&low, &high).reverse().limit(1);
         let last = tx.scan(tables.order_customer, range)?;
         let entry = *present(tx.entries(last)?.first())?;
@@ -52,13 +59,12 @@ impl Request {
         &self,
         tables: &Tables,
         tx: &mut T,
-        found: Found,
+        c: u16,
     ) -> Result<u64> {
-        let key = schema::key::customer(self.w, self.d, found.c);
+        let key = schema::key::customer(self.w, self.d, c);
         let gets = [Get::read(tables.customer, &key), Get::read(tables.customer_info, &key)];
-        let mut rows = [None, found.info];
-        let asked = if found.info.is_some() { 1 } else { 2 };
-        tx.get_many(&gets[..asked], &mut rows[..asked])?;
+        let mut rows = [None; 2];
+        tx.get_many(&gets, &mut rows)?;
         let balance = schema::customer::C_BALANCE.get(tx.bytes(present(rows[0])?)?);
         Ok(shown_customer(balance, tx.bytes(present(rows[1])?)?))
     }

@@ -3,12 +3,12 @@
 //!
 //! 60 times in a hundred the customer is named by the last name: a scan of the index by name, of
 //! which the one at position ceil(n/2) by first name is meant. Warehouse, district and the parts of
-//! the customer are then found in one group of four (three where the scan found one of them). The totals of warehouse
+//! the customer are then found in one group of four. The totals of warehouse
 //! and district are changed in these rows or, where they are apart, added to blindly: the terminal does not show them. A
 //! customer with bad credit gets the payment written in front of C_DATA, which grows up to its limit.
 //! It inserts a row of HISTORY, numbered by the client.
 
-use super::customer::{self, Found};
+use super::customer;
 use super::rules::Rules;
 use super::schema::{self, Tables, Totals};
 use super::schema::{customer_info, district, history, total, warehouse};
@@ -35,6 +35,8 @@ pub(super) struct Request {
     pub(super) data_max: usize,
     /// The new C_DATA.
     data: Vec<u8>,
+    /// Customers of one name.
+    namesakes: Vec<u16>,
 }
 
 impl Default for Request {
@@ -50,6 +52,7 @@ impl Default for Request {
             sequence: 0,
             data_max: 0,
             data: Vec::with_capacity(1024),
+            namesakes: Vec::with_capacity(64),
         }
     }
 }
@@ -85,11 +88,12 @@ impl Request {
         terminal: &mut Terminal,
         tx: &mut T,
     ) -> Result<u64> {
-        let found = match self.by {
-            By::Number(c) => Found { c, info: None },
-            By::Name(last) => customer::by_name(tables, tx, self.c_w, self.c_d, &last)?,
+        let of = (self.c_w, self.c_d);
+        let c = match self.by {
+            By::Number(c) => c,
+            By::Name(last) => customer::by_name(tables, tx, of, &last, &mut self.namesakes)?,
         };
-        let [warehouse, district, customer, info] = self.look_up(tables, tx, found)?;
+        let [warehouse, district, customer, info] = self.look_up(tables, tx, c)?;
 
         let names = match tables.totals {
             Some(totals) => {
@@ -106,9 +110,9 @@ impl Request {
         let has_bad_credit = customer_info::C_CREDIT.get(shown) == b"BC";
         let folded = u64::from(customer_info::C_DISCOUNT.get(shown)) ^ balance as u64;
         if has_bad_credit {
-            self.note_bad_credit(tables, tx, found.c)?;
+            self.note_bad_credit(tables, tx, c)?;
         }
-        self.insert_history(tables, terminal, tx, found.c, &names)?;
+        self.insert_history(tables, terminal, tx, c, &names)?;
         Ok(folded)
     }
 
@@ -139,11 +143,11 @@ impl Request {
         &self,
         tables: &Tables,
         tx: &mut T,
-        found: Found,
+        c: u16,
     ) -> Result<[Row; 4]> {
         let w = schema::key::warehouse(self.w);
         let d = schema::key::district(self.w, self.d);
-        let c = schema::key::customer(self.c_w, self.c_d, found.c);
+        let c = schema::key::customer(self.c_w, self.c_d, c);
         let for_update = tables.totals.is_none();
         let gets = [
             Get { table: tables.warehouse, key: &w, for_update },
@@ -151,9 +155,8 @@ impl Request {
             Get::update(tables.customer, &c),
             Get::read(tables.customer_info, &c),
         ];
-        let mut rows = [None, None, None, found.info];
-        let asked = if found.info.is_some() { 3 } else { 4 };
-        tx.get_many(&gets[..asked], &mut rows[..asked])?;
+        let mut rows = [None; 4];
+        tx.get_many(&gets, &mut rows)?;
         Ok([present(rows[0])?, present(rows[1])?, present(rows[2])?, present(rows[3])?])
     }
 

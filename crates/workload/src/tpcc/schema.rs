@@ -17,8 +17,7 @@
 //!
 //! Keys are big-endian, as short as the identifiers allow and at most 8 bytes in every ordered
 //! table, one slice of the trie: warehouse 2 bytes, district 1, customer 2, order 4, line 1, item 4.
-//! Identifiers are not repeated in the rows, except where a column needs them: `customer`
-//! holds C_ID, which look-ups by name need.
+//! Identifiers are not repeated in the rows, but for C_ID in `customer`.
 
 use super::random::LastName;
 use chiliad_api::TableId;
@@ -167,6 +166,16 @@ pub mod key {
     pub fn customer(w: u16, d: u8, c: u16) -> [u8; 5] {
         let ([a, b], [e, f]) = (w.to_be_bytes(), c.to_be_bytes());
         [a, b, d, e, f]
+    }
+
+    /// The customer's number in a key of CUSTOMER.
+    #[inline]
+    #[must_use]
+    pub fn number_of_customer(key: &[u8]) -> u16 {
+        match key {
+            &[_, _, _, a, b] => u16::from_be_bytes([a, b]),
+            _ => 0,
+        }
     }
 
     /// HISTORY: the client that wrote it, and its count.

@@ -6,7 +6,7 @@
 use super::schema::{self, Tables, district, order_line, stock};
 use super::terminal::Terminal;
 use crate::workload::present;
-use chiliad_api::{Get, Range, Result, Transaction};
+use chiliad_api::{Range, Result, Transaction};
 use core::ops::ControlFlow;
 
 /// Look-ups in a group: more would gain nothing.
@@ -59,20 +59,20 @@ impl Request {
             self.meet(order_line::OL_I_ID.get(line));
             ControlFlow::Continue(())
         })?;
-        let mut low_stocks = 0;
+        let (mut low_stocks, mut met) = (0, 0);
         for keys in self.keys.chunks(GROUP) {
-            let mut gets = [Get::read(tables.stock, &[]); GROUP];
-            for (get, key) in gets.iter_mut().zip(keys) {
-                get.key = key;
+            let mut places = [[].as_slice(); GROUP];
+            for (place, key) in places.iter_mut().zip(keys) {
+                *place = key;
             }
-            let mut rows = [None; GROUP];
-            tx.get_many(&gets[..keys.len()], &mut rows[..keys.len()])?;
-            for &row in &rows[..keys.len()] {
-                let quantity = stock::S_QUANTITY.get(tx.bytes(present(row)?)?);
-                low_stocks += u64::from(quantity < self.threshold);
-            }
+            tx.visit_many(tables.stock, &places[..keys.len()], &mut |_, row| {
+                met += 1;
+                low_stocks += u64::from(stock::S_QUANTITY.get(row) < self.threshold);
+                ControlFlow::Continue(())
+            })?;
         }
-        Ok(low_stocks)
+        // Stock stays: a line of an item that has none is of a state that never was.
+        present((met == self.keys.len()).then_some(low_stocks))
     }
 
     /// Remembers an item, unless it was met before.

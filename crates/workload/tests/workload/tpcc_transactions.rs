@@ -160,7 +160,7 @@ fn payment() {
         let counts = model.counts;
         let (customer, is_bad, length) = check_payment(&before, &model);
         assert_eq!((counts.groups, counts.inserts, counts.removes), (1, 1, 0));
-        assert_eq!(counts.grouped, 4 - counts.scans);
+        assert_eq!(counts.grouped, 4);
         assert_eq!((counts.gets, counts.changes), (usize::from(is_bad), 3 + usize::from(is_bad)));
         if counts.scans == 1 {
             assert_eq!(customer, in_the_middle(&model, &customer));
@@ -257,8 +257,9 @@ fn delivery_order_status_and_stock_level() {
             }
             "order_status" => {
                 assert!(TABLES.iter().all(|table| before.differences(&model, table).is_empty()));
-                assert_eq!((counts.gets, counts.groups), (1, 1));
-                assert_eq!(counts.scans + counts.grouped, 4);
+                assert_eq!((counts.gets, counts.groups, counts.grouped), (1, 1, 2));
+                // The order by customer, its lines, and the customer by name.
+                assert!((2..=3).contains(&counts.scans), "{}", counts.scans);
                 status += 1;
             }
             "stock_level" => {
