@@ -278,15 +278,13 @@ impl<'w> Reader<'w> {
                 key
             });
             let mut read: Result<()> = Ok(());
-            let mut show = |at: usize, row: &[u8]| {
-                read = (|| {
-                    if !is_over(table, row, schemas, clock, now)? {
-                        values[at] = Some(table.form.read(id, schemas, row)?);
-                    }
-                    Ok(())
-                })();
-                if read.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            let mut keep = |at: usize, row: &[u8]| {
+                if !is_over(table, row, schemas, clock, now)? {
+                    values[at] = Some(table.form.read(id, schemas, row)?);
+                }
+                Ok(())
             };
+            let mut show = |at: usize, row: &[u8]| flow(keep(at, row), &mut read);
             raw.visit_many(id, &keys[..group.len()], &mut show)?;
             read?;
         }
@@ -395,4 +393,15 @@ fn is_over<K, V>(
     let instant = now.get().unwrap_or_else(|| clock.now());
     now.set(Some(instant));
     expiring.is_over(table.id, schemas, row, instant)
+}
+
+/// Whether a visit goes on after `done`; an error goes to `ended`.
+pub(crate) fn flow(done: Result<()>, ended: &mut Result<()>) -> ControlFlow<()> {
+    match done {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => {
+            *ended = Err(error);
+            ControlFlow::Break(())
+        }
+    }
 }

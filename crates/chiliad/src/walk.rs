@@ -6,6 +6,7 @@
 use crate::bounds::Bounds;
 use crate::form::Schemas;
 use crate::raw::{Entry, Range, Scanned, TableId, Transaction as _, Untyped, Visit};
+use crate::reader::flow;
 use crate::{Fetched, Key, Reader, Result, Row, Table};
 use core::ops::ControlFlow;
 
@@ -54,17 +55,6 @@ impl Way {
         match self {
             Self::Table => raw.visit(id, range, &mut |key, _| show(key)),
             Self::Index(at) => raw.visit_index_keys(id, at, range, &mut |_, key| show(key)),
-        }
-    }
-}
-
-/// Whether a visit goes on after `done`; an error goes to `ended`.
-fn flow(done: Result<()>, ended: &mut Result<()>) -> ControlFlow<()> {
-    match done {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(error) => {
-            *ended = Err(error);
-            ControlFlow::Break(())
         }
     }
 }

@@ -6,6 +6,7 @@ use chiliad_engine::{
     Transaction, Tx, Worker,
 };
 use chiliad_machine::Native;
+use core::ops::ControlFlow;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::backtrace::Backtrace;
 use std::cell::Cell;
@@ -89,6 +90,19 @@ fn get_many(tx: &mut Tx<'_, Native, Silo<Native>>, tables: [TableId; 2], turn: u
     }
 }
 
+fn visit_many(tx: &mut Tx<'_, Native, Silo<Native>>, tables: [TableId; 2], turn: u64) {
+    let keys: [_; 60] = core::array::from_fn(|at| key(turn + at as u64));
+    for table in tables {
+        let mut bytes = 0;
+        tx.visit_many(table, &keys.each_ref().map(|key| &key[..]), &mut |_, row| {
+            bytes += row.len();
+            ControlFlow::Continue(())
+        })
+        .expect("reads");
+        assert_eq!(bytes, 60 * 100);
+    }
+}
+
 fn modify(tx: &mut Tx<'_, Native, Silo<Native>>, tables: [TableId; 2], turn: u64) {
     for table in tables {
         let row = tx.get(table, &key(turn)).expect("reads").expect("present");
@@ -160,7 +174,11 @@ const MODES: [Snapshots; 2] = [Snapshots::Off, Snapshots::Always];
 #[test]
 fn reads_and_scans_allocate_nothing() {
     for snapshots in MODES {
-        assert_eq!(in_steady_state(snapshots, &[get, get_many, scan]), 0, "{snapshots:?}");
+        assert_eq!(
+            in_steady_state(snapshots, &[get, get_many, visit_many, scan]),
+            0,
+            "{snapshots:?}"
+        );
     }
 }
 

@@ -446,11 +446,7 @@ impl<M: Machine> Attempt<M> {
 
     /// Reads entries of an index, and the rows that they lead to.
     pub fn scan_index(&mut self, id: TableId, index: usize, range: &Range<'_>) -> Result<Scanned> {
-        self.align()?;
-        let table = self.table(id)?;
-        let unknown = || Error::UnknownIndex(format!("number {index} of {}", table.spec.name));
-        let entries = table.indexes.get(index).ok_or_else(unknown)?.table;
-        let scanned = self.scan(entries, range)?;
+        let scanned = self.scan_entries(id, index, range)?;
         let start = self.entries.len() - scanned.len();
         let found = self.entries.split_off(start);
         for entry in found {
@@ -460,6 +456,20 @@ impl<M: Machine> Attempt<M> {
             }
         }
         Ok(self.scanned(start))
+    }
+
+    /// Scans the entries of an index, whose values are the keys of the rows.
+    pub fn scan_entries(
+        &mut self,
+        id: TableId,
+        index: usize,
+        range: &Range<'_>,
+    ) -> Result<Scanned> {
+        self.align()?;
+        let table = self.table(id)?;
+        let unknown = || Error::UnknownIndex(format!("number {index} of {}", table.spec.name));
+        let entries = table.indexes.get(index).ok_or_else(unknown)?.table;
+        self.scan(entries, range)
     }
 
     /// The entries from `start` on, which are those of one scan.

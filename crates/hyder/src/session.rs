@@ -7,7 +7,7 @@ use crate::server::SharedServer;
 use crate::state::Published;
 use chiliad_api::{
     Cancel, Committed, Entry, Error, Get, Intent, Outer, Range, Recorder, Result, Row, Scanned,
-    Session, TableId, Tally, Transaction,
+    Session, TableId, Tally, Transaction, Visit,
 };
 use chiliad_machine::{Fault, Machine};
 
@@ -318,6 +318,22 @@ impl<M: Machine> Transaction for HyderSession<M> {
 
     fn scan_index(&mut self, table: TableId, index: usize, range: Range<'_>) -> Result<Scanned> {
         self.attempt()?.scan_index(table, index, &range)
+    }
+
+    fn visit_index_keys(
+        &mut self,
+        table: TableId,
+        index: usize,
+        range: Range<'_>,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        let scanned = self.attempt()?.scan_entries(table, index, &range)?;
+        for &entry in self.entries(scanned)? {
+            if visit(self.key(entry)?, self.bytes(entry.row)?).is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn entries(&self, scanned: Scanned) -> Result<&[Entry]> {

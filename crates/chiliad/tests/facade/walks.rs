@@ -182,31 +182,44 @@ fn an_iterator_that_is_dropped_has_read_no_further() {
     }
 }
 
-/// Who changes other columns of the rows is not in the way of keys that an index told, and who moves a row in it is.
 #[test]
 fn keys_by_an_index_are_read_without_the_rows() {
     for scheme in OPTIMISTIC {
         let db = open(scheme);
         let (players, model) = filled(&db, &mut Dice::new(5));
-        let (key, player) = model.first_key_value().unwrap();
-        let mates = model.values().filter(|it| it.team == player.team).count();
-        let badge = Player { badge: 1_000, ..player.clone() };
-        let points = Player { points: 99, ..badge.clone() };
-        for (change, expected) in [(&badge, 1), (&points, 2)] {
-            let (mut attempts, team) = (0, (player.team,));
-            db.run(|tx| {
-                attempts += 1;
-                assert_eq!(tx.find(&players, Player::BY_TEAM, &team).keys()?.len(), mates);
-                assert_eq!(tx.find(&players, Player::BY_TEAM, &team).count()?, mates);
-                if attempts == 1 {
-                    db.run(|other| other.put(&players, key, change))?;
-                }
-                let other = Player { team: 9, badge: 2_000, ..player.clone() };
-                tx.put(&players, &("elsewhere".to_owned(), 1), &other)
-            })
-            .unwrap();
-            assert_eq!(attempts, expected, "{scheme}: {change:?}");
-        }
+        moves_alone_are_in_the_way(&db, &scheme.to_string(), players, &model);
+    }
+    let db = Database::join("memory:keys", Options::default()).unwrap();
+    let (players, model) = filled(&db, &mut Dice::new(5));
+    db.run_with(&RunOptions::default().linearizable(), |_| Ok::<_, Error>(())).unwrap();
+    moves_alone_are_in_the_way(&db, "joined", players, &model);
+}
+
+/// Who changes other columns of the rows is not in the way of keys that an index told, and who moves a row in it is.
+fn moves_alone_are_in_the_way(
+    db: &Database,
+    how: &str,
+    players: Table<Key, Player>,
+    model: &Model,
+) {
+    let (key, player) = model.first_key_value().unwrap();
+    let mates = model.values().filter(|it| it.team == player.team).count();
+    let badge = Player { badge: 1_000, ..player.clone() };
+    let points = Player { points: 99, ..badge.clone() };
+    for (change, expected) in [(&badge, 1), (&points, 2)] {
+        let (mut attempts, team) = (0, (player.team,));
+        db.run(|tx| {
+            attempts += 1;
+            assert_eq!(tx.find(&players, Player::BY_TEAM, &team).keys()?.len(), mates);
+            assert_eq!(tx.find(&players, Player::BY_TEAM, &team).count()?, mates);
+            if attempts == 1 {
+                db.run(|other| other.put(&players, key, change))?;
+            }
+            let other = Player { team: 9, badge: 2_000, ..player.clone() };
+            tx.put(&players, &("elsewhere".to_owned(), 1), &other)
+        })
+        .unwrap();
+        assert_eq!(attempts, expected, "{how}: {change:?}");
     }
 }
 
