@@ -311,21 +311,38 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let waits = self.attempt.waits;
         for (at, ((request, table), row)) in requests.iter().zip(&*tables).zip(rows).enumerate() {
             let Some(table) = table else { unreachable!("its look-up has begun") };
-            // What was found before a wait is of another pin.
-            let looked = match self.attempt.waits == waits {
-                true => {
-                    let sealed = sealed >> at & 1 != 0;
-                    self.use_found(table, sealed, *request, self.group.lookups.found(at))?
-                }
-                false => Looked::Redo,
-            };
-            *row = match looked {
-                Looked::Row(row) => Some(row),
-                Looked::Absent => None,
-                Looked::Redo => self.find(table, *request)?,
-            };
+            let found = self.found_in_pin(at, waits);
+            *row = self.row_of(table, sealed >> at & 1 != 0, *request, found)?;
         }
         Ok(())
+    }
+
+    /// What the look-up of this number of the group has found, unless the scheme has waited since there were so many `waits`:
+    /// then another pin has found it.
+    #[inline(always)]
+    pub(crate) fn found_in_pin(&self, at: usize, waits: u64) -> Option<Found<M>> {
+        (self.attempt.waits == waits).then(|| self.group.lookups.found(at))
+    }
+
+    /// Reads the row that a look-up of a group has found; without what it has found, or where that has left the index, it
+    /// looks the key up again. Pinned.
+    #[inline(always)]
+    pub(crate) fn row_of(
+        &mut self,
+        table: &Table<M>,
+        sealed: bool,
+        get: Get<'_>,
+        found: Option<Found<M>>,
+    ) -> Result<Option<Row>> {
+        let looked = match found {
+            Some(found) => self.use_found(table, sealed, get, found)?,
+            None => Looked::Redo,
+        };
+        match looked {
+            Looked::Row(row) => Ok(Some(row)),
+            Looked::Absent => Ok(None),
+            Looked::Redo => self.find(table, get),
+        }
     }
 
     /// Descends the group a step at a time, so that each step's miss is in flight while the others

@@ -4,7 +4,7 @@
 use crate::contract::{LockTable, Scheme};
 use crate::core::{Core, Group, State};
 use crate::handles::Handles;
-use crate::read_ops::{GROUP, Looked, check_key};
+use crate::read_ops::{GROUP, check_key};
 use crate::tables::table::Table;
 use crate::version::Version;
 use chiliad_api::{Get, Part, Result, TableId, VisitMany};
@@ -76,8 +76,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.timed(Part::Index, |core| core.descend_all(id, table, keys));
         let waits = self.attempt.waits;
         for (at, &key) in keys.iter().enumerate() {
-            // What was found before a wait is of another pin.
-            let found = (self.attempt.waits == waits).then(|| self.group.lookups.found(at));
+            let found = self.found_in_pin(at, waits);
             if let Some(Found::Record(record)) = found
                 && let Some(version) = self.glance(table, sealed, record)
             {
@@ -86,17 +85,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 }
                 continue;
             }
-            let get = Get::read(id, key);
-            let looked = match found {
-                Some(found) => self.use_found(table, sealed, get, found)?,
-                None => Looked::Redo,
-            };
-            let row = match looked {
-                Looked::Row(row) => Some(row),
-                Looked::Absent => None,
-                Looked::Redo => self.find(table, get)?,
-            };
-            if let Some(row) = row {
+            if let Some(row) = self.row_of(table, sealed, Get::read(id, key), found)? {
                 let value = self.value_piece(row)?;
                 self.scan.shown.push((at, value));
             }

@@ -195,7 +195,8 @@ fn keys_by_an_index_are_read_without_the_rows() {
     moves_alone_are_in_the_way(&db, "joined", players, &model);
 }
 
-/// Who changes other columns of the rows is not in the way of keys that an index told, and who moves a row in it is.
+/// A transaction that has read keys by an index commits beside one that changes other columns of the rows, and runs again
+/// beside one that moves a row in the index.
 fn moves_alone_are_in_the_way(
     db: &Database,
     how: &str,

@@ -3,13 +3,28 @@
 
 use super::random::LastName;
 use super::schema::{self, Tables, customer};
+use super::terminal::By;
 use crate::workload::present;
 use chiliad_api::{Range, Result, Transaction};
 use core::ops::ControlFlow;
 
+/// The number of the customer of a district whom a request names; `namesakes` is scratch.
+pub(super) fn number<T: Transaction + ?Sized>(
+    tables: &Tables,
+    tx: &mut T,
+    district: (u16, u8),
+    by: &By,
+    namesakes: &mut Vec<u16>,
+) -> Result<u16> {
+    match by {
+        By::Number(c) => Ok(*c),
+        By::Name(last) => by_name(tables, tx, district, last, namesakes),
+    }
+}
+
 /// The number of the customer in the middle, at position ceil(n/2), of those of a district with a last name, by first name
-/// (clause 2.5.2.2, case 2). The index tells; `namesakes` is scratch.
-pub(super) fn by_name<T: Transaction + ?Sized>(
+/// (clause 2.5.2.2, case 2), as the index has them.
+fn by_name<T: Transaction + ?Sized>(
     tables: &Tables,
     tx: &mut T,
     (w, d): (u16, u8),

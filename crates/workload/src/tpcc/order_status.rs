@@ -40,10 +40,7 @@ impl Request {
         tx: &mut T,
     ) -> Result<u64> {
         let of = (self.w, self.d);
-        let c = match self.by {
-            By::Number(c) => c,
-            By::Name(last) => customer::by_name(tables, tx, of, &last, &mut self.namesakes)?,
-        };
+        let c = customer::number(tables, tx, of, &self.by, &mut self.namesakes)?;
         let shown = self.show_customer(tables, tx, c)?;
         // Every customer has an order from the start (clause 4.3.3.1).
         let low = schema::key::order_customer(self.w, self.d, c, 0);

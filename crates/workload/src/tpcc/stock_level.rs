@@ -1,7 +1,7 @@
 //! Stock-level (clause 2.8): how many of the items sold by the last 20 orders of a district are low.
 //!
 //! One look-up of the district, one scan of some 200 order lines, and the stock of each distinct
-//! item, in groups.
+//! item, looked up together.
 
 use super::schema::{self, Tables, district, order_line, stock};
 use super::terminal::Terminal;
@@ -9,8 +9,6 @@ use crate::workload::present;
 use chiliad_api::{Range, Result, Transaction};
 use core::ops::ControlFlow;
 
-/// Look-ups in a group: more would gain nothing.
-const GROUP: usize = 64;
 /// Slots for items that were met: a power of two, several times the 300 that 20 orders can hold.
 pub(super) const SLOTS: usize = 1024;
 
@@ -60,17 +58,12 @@ impl Request {
             ControlFlow::Continue(())
         })?;
         let (mut low_stocks, mut met) = (0, 0);
-        for keys in self.keys.chunks(GROUP) {
-            let mut places = [[].as_slice(); GROUP];
-            for (place, key) in places.iter_mut().zip(keys) {
-                *place = key;
-            }
-            tx.visit_many(tables.stock, &places[..keys.len()], &mut |_, row| {
-                met += 1;
-                low_stocks += u64::from(stock::S_QUANTITY.get(row) < self.threshold);
-                ControlFlow::Continue(())
-            })?;
-        }
+        let keys: Vec<_> = self.keys.iter().map(|key| &key[..]).collect();
+        tx.visit_many(tables.stock, &keys, &mut |_, row| {
+            met += 1;
+            low_stocks += u64::from(stock::S_QUANTITY.get(row) < self.threshold);
+            ControlFlow::Continue(())
+        })?;
         // Stock stays: a line of an item that has none is of a state that never was.
         present((met == self.keys.len()).then_some(low_stocks))
     }

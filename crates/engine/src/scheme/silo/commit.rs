@@ -13,7 +13,7 @@ use chiliad_api::{Part, Reason};
 use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Kind as SlotKind, RecordRef, SegmentPlan};
 
-/// Commits that take their latches in the order of addresses after one that has met a foreign latch.
+/// How many commits of a worker latch in the order of addresses after one that has met a foreign latch.
 const COMMITS_IN_ORDER: u32 = 64;
 
 impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
@@ -55,9 +55,9 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         Ok(CommitPoint { epoch, order: self.last })
     }
 
-    /// Phase 1. Where nobody is in the way the latches are taken as the writes come. Where somebody holds one, what was taken
-    /// is given back, and all are taken in the order of addresses, so that no two wait for each other for long; so are those
-    /// of the next commits, since to try in vain takes time and stands in others' way.
+    /// Phase 1. Tries the latches in the order of the writes. If another transaction holds one, gives back those taken and
+    /// takes all in the order of addresses, so that no two transactions wait for each other for long. The next
+    /// [`COMMITS_IN_ORDER`] commits go by address at once, since a vain try takes time and delays others.
     fn latch_all(&mut self, writes: &mut WriteSet<M>) -> Result<(), Abort<M>> {
         let WriteSet { entries, order, .. } = writes;
         if self.in_order > 0 || M::fault(&faults::NO_WRITE_LATCH) {
@@ -88,7 +88,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             debug_assert!(!write.latched, "each record is latched once");
             M::work(Cost::Lock, 1);
             let Ok(prior) = record_word::try_latch(write.record.word()) else {
-                for write in entries[..at].iter_mut().filter(|write| !write.placed) {
+                for write in entries.iter_mut().filter(|write| write.latched) {
                     if !M::fault(&faults::LATCHES_KEPT) {
                         record_word::unlatch(write.record.word());
                     }

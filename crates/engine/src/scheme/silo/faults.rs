@@ -130,7 +130,7 @@ pub(super) static NO_WRITE_LATCH: Fault = Fault {
 
 pub(super) static LATCHES_KEPT: Fault = Fault {
     name: "latches-kept",
-    step: "who meets a foreign latch gives back those that it has before it takes them in order",
+    step: "a commit that meets a foreign latch gives back its own before it latches in order",
     rig: Rig::SimSc,
     schemes: &[],
     workload: "scan",

@@ -4,7 +4,7 @@
 //! (*read set*) and the membership count of each leaf in which it missed a key or scanned (*node
 //! set*). To commit it
 //!
-//! 1. latches the records that it writes, in the order of their addresses;
+//! 1. latches the records that it writes, in the order of their addresses once it has met a foreign latch;
 //! 2. runs a full fence, opens its commit window and loads the commit epoch in it (not at begin, as
 //!    Tu (2013) has it; see `epoch.rs`);
 //! 3. validates that every word and count is as it was and that nobody else holds a latch on a
@@ -75,7 +75,7 @@ pub struct Optimistic<M: Machine, const VARIANT: u8> {
     /// The epoch in which the first read took place, or the last look at all that was read.
     first_epoch: u64,
     opacity: Opacity,
-    /// Commits yet that take their latches in the order of addresses.
+    /// How many of the next commits latch in the order of addresses at once.
     in_order: u32,
 }
 

@@ -78,7 +78,7 @@ pub struct HashProbe<M: Machine> {
     stage: Stage<M>,
 }
 
-/// What a step of a look-up has come to.
+/// The outcome of one step of a look-up.
 pub(super) enum Entered<M: Machine> {
     /// Its end.
     Found(Found<M>),
