@@ -223,7 +223,7 @@ const SOAK_SEEDS: &[Bug] = &[("doom-unheard", &[("lock-table", 0), ("lock-table-
 const SEARCHED: [(&[Bug], &str); 3] = [(SOAK_SEEDS, "soak"), (SEEDS, "sim"), (DISK_SEEDS, "disk")];
 
 /// Bugs that the engine's own tests catch.
-const BY_WAITS: [&str; 10] = [
+const BY_WAITS: [&str; 11] = [
     "bell-of-begin",
     "undo-forgotten",
     "waited-past-deadline",
@@ -234,6 +234,7 @@ const BY_WAITS: [&str; 10] = [
     "entry-not-filled",
     "index-not-announced",
     "shown-not-checked",
+    "last-of-run-forgotten",
 ];
 
 /// Bugs that the loom models of the crates catch.

@@ -82,7 +82,7 @@ pub use table::{
 };
 pub use table_change::TableChange;
 pub use table_memory::{Footprint, TableMemory};
-pub use transaction::{Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction};
+pub use transaction::{Entry, Get, GetKind, Intent, Outer, Range, Row, Scanned, Transaction};
 pub use transaction::{Visit, VisitIndex, VisitMany};
 pub use undo::{Savepoint, UndoLog};
 

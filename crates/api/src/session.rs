@@ -383,6 +383,11 @@ impl<M: Machine, S: Session<M> + ?Sized> Transaction for Running<'_, M, S> {
         self.session.insert(table, key, value)
     }
 
+    #[inline]
+    fn insert_many(&mut self, table: TableId, rows: &[(&[u8], &[u8])]) -> Result<()> {
+        self.session.insert_many(table, rows)
+    }
+
     fn insert_parts(&mut self, table: TableId, key: &[u8], parts: &[&[u8]]) -> Result<()> {
         self.session.insert_parts(table, key, parts)
     }

@@ -105,8 +105,20 @@ pub struct Get<'a> {
     pub table: TableId,
     /// The key.
     pub key: &'a [u8],
-    /// The transaction means to write the row: see [`Transaction::get_for_update`].
-    pub for_update: bool,
+    /// What for.
+    pub kind: GetKind,
+}
+
+/// What a [`Get`] is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GetKind {
+    /// The row is read.
+    Read,
+    /// The row is read, and the transaction means to write it: see [`Transaction::get_for_update`].
+    Update,
+    /// The transaction is going to insert or scan near the key. An engine that has cache misses in flight together brings the
+    /// way to the key into the cache, and the record that is there. The answer is `None`; nothing is read, locked or remembered.
+    Approach,
 }
 
 impl<'a> Get<'a> {
@@ -114,14 +126,21 @@ impl<'a> Get<'a> {
     #[must_use]
     #[inline]
     pub fn read(table: TableId, key: &'a [u8]) -> Self {
-        Self { table, key, for_update: false }
+        Self { table, key, kind: GetKind::Read }
     }
 
     /// A row to be read and written.
     #[must_use]
     #[inline]
     pub fn update(table: TableId, key: &'a [u8]) -> Self {
-        Self { table, key, for_update: true }
+        Self { table, key, kind: GetKind::Update }
+    }
+
+    /// A place in a table that the transaction is going to insert at, or to scan from: see [`GetKind::Approach`].
+    #[must_use]
+    #[inline]
+    pub fn approach(table: TableId, key: &'a [u8]) -> Self {
+        Self { table, key, kind: GetKind::Approach }
     }
 }
 
@@ -220,9 +239,10 @@ pub trait Transaction {
     fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {
         assert_eq!(requests.len(), rows.len(), "one answer for each request");
         for (request, row) in requests.iter().zip(rows) {
-            *row = match request.for_update {
-                true => self.get_for_update(request.table, request.key)?,
-                false => self.get(request.table, request.key)?,
+            *row = match request.kind {
+                GetKind::Read => self.get(request.table, request.key)?,
+                GetKind::Update => self.get_for_update(request.table, request.key)?,
+                GetKind::Approach => None,
             };
         }
         Ok(())
@@ -392,6 +412,15 @@ pub trait Transaction {
     /// [`crate::Error::UniqueViolation`], sizes, conflicts, memory (the transaction is lost);
     /// [`crate::Error::WrongParts`], [`crate::Error::PartOfRow`] where rows have several parts.
     fn insert(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()>;
+
+    /// Inserts rows of one table without groups, by key and value, as [`Transaction::insert`] does one after another: those
+    /// before one that is refused are inserted. An engine may put rows whose keys follow each other into its index together.
+    ///
+    /// # Errors
+    /// As for [`Transaction::insert`], of the first row that is refused.
+    fn insert_many(&mut self, table: TableId, rows: &[(&[u8], &[u8])]) -> Result<()> {
+        rows.iter().try_for_each(|&(key, value)| self.insert(table, key, value))
+    }
 
     /// Gives a row that was read a new value, of any length.
     ///

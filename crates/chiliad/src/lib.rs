@@ -130,6 +130,7 @@ mod groups;
 #[cfg(doctest)]
 mod handles;
 mod held;
+mod insert_many;
 mod join;
 mod joined_threads;
 pub mod key;

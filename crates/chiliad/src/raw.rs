@@ -298,6 +298,15 @@ impl Transaction for Untyped<'_> {
         }
     }
 
+    fn insert_many(&mut self, table: TableId, rows: &[(&[u8], &[u8])]) -> Result<()> {
+        match self.recording()? {
+            (operations, Some(undo)) => {
+                rows.iter().try_for_each(|&(key, value)| undo.insert(operations, table, key, value))
+            }
+            (operations, None) => operations.insert_many(table, rows),
+        }
+    }
+
     fn insert_parts(&mut self, table: TableId, key: &[u8], parts: &[&[u8]]) -> Result<()> {
         match self.recording()? {
             (operations, Some(undo)) => undo.insert_parts(operations, table, key, parts),

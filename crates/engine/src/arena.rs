@@ -71,13 +71,16 @@ impl Piece {
     }
 }
 
-/// Copies bytes. Of 4 to 16, as most keys have, it copies both halves, which may overlap: a call of `memcpy` would take longer.
+/// Copies bytes. Of 4 to 64, as most keys and many values have, it copies both halves, which may overlap: a call of `memcpy`
+/// would take longer.
 #[inline(always)]
 fn copy(target: &mut [u8], source: &[u8]) {
     assert_eq!(target.len(), source.len(), "room for all");
     match source.len() {
         4..=8 => copy_halves::<4>(target, source),
         9..=16 => copy_halves::<8>(target, source),
+        17..=32 => copy_halves::<16>(target, source),
+        33..=64 => copy_halves::<32>(target, source),
         _ => target.copy_from_slice(source),
     }
 }
@@ -202,7 +205,7 @@ mod tests {
     #[test]
     fn bytes_of_every_length_are_copied_whole() {
         let mut arena = Arena::new(None, u64::MAX);
-        for length in 0..40 {
+        for length in 0..80 {
             let bytes: Vec<u8> = (1..=length).collect();
             let before = arena.push(&[0xee]);
             let pushed = arena.push(&bytes);

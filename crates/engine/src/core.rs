@@ -56,6 +56,8 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     pub group: Group<M>,
     /// Where the transaction's last insertion was.
     pub finger: Finger<M>,
+    /// Scratch for the records of insertions that go there together.
+    pub run: Vec<RecordRef<M>>,
     /// The leaf changes that the index reports of an insertion.
     pub changes: Changes<M>,
     /// The hooks that the index calls when it divides or merges leaves.
@@ -235,6 +237,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             },
             group: Group { lookups: LookupBatch::default(), row_bytes: RowBytes::default() },
             finger: Finger::default(),
+            run: Vec::new(),
             changes: Changes::new(),
             leaf_hooks: S::LeafHooks::default(),
             key: Vec::new(),

@@ -7,7 +7,7 @@
 //! | to see | look into |
 //! | --- | --- |
 //! | the interface, and what is remembered | `tx`, `core`; `access`, `handles`, `arena` |
-//! | what operations do | `read_ops`, `scan_ops`, `write_ops`, `additions`, `index_ops`; `commit`, `ending` |
+//! | what operations do | `read_ops`, `scan_ops`, `write_ops`, `insert_run`, `additions`, `index_ops`; `commit`, `ending` |
 //! | concurrency control | `scheme`: the trait [`Scheme`], and one file or folder a scheme |
 //! | commit epochs, snapshot boundaries | `epoch` |
 //! | a database on a disk | `durable` |
@@ -44,6 +44,7 @@ mod gaps;
 mod garbage;
 mod handles;
 mod index_ops;
+mod insert_run;
 mod key_pool;
 mod measure;
 mod options;
@@ -97,6 +98,7 @@ pub fn faults() -> impl Iterator<Item = &'static chiliad_machine::Fault> {
         additions::FAULTS,
         gaps::FAULTS,
         rows::FAULTS,
+        insert_run::FAULTS,
         shown::FAULTS,
         wait::FAULTS,
         durable::FAULTS,

@@ -9,13 +9,13 @@ use crate::core::{Core, Group, State, context};
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
 use crate::version::Version;
-use chiliad_api::{Error, Get, Part, Reason, Result, Row, TableId};
+use chiliad_api::{Error, Get, GetKind, Part, Reason, Result, Row, TableId};
 use chiliad_machine::{Cost, Machine};
 use chiliad_storage::{Found, KEY_BYTES_MAX, RecordRef, Seen};
 
 /// Look-ups whose cache misses are in flight together: as many as a core has buffers for, and a
 /// few more to keep them busy.
-pub(crate) const GROUP: usize = 48;
+pub(crate) const GROUP: usize = 52;
 const _: () = assert!(GROUP <= 64, "a bit for each");
 
 /// A record looked at: its row, absence, or the news that it has left its index.
@@ -90,14 +90,15 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         found: Found<M>,
     ) -> Result<Looked> {
         debug_assert!(self.heap.is_pinned(), "what was found stays");
-        let Get { table: id, key, for_update } = get;
+        let Get { table: id, key, kind } = get;
         self.table = id;
         match found {
             Found::Record(first) if table.is_group() => self.use_part(table, sealed, get, first),
             Found::Record(record) => {
                 // Declared before it is read: a transaction that reads first may never get to write.
+                let updates = kind == GetKind::Update;
                 let declares =
-                    S::NEEDS.declares_writes && for_update && self.writes.find(record).is_none();
+                    S::NEEDS.declares_writes && updates && self.writes.find(record).is_none();
                 if declares && !self.declare_write(record)? {
                     return Ok(Looked::Redo);
                 }
@@ -219,7 +220,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     }
 
     /// Reads a record into the arena; `None`: it is to be looked up again.
-    fn read(&mut self, sealed: bool, record: RecordRef<M>) -> Result<Option<Version>> {
+    pub(crate) fn read(&mut self, sealed: bool, record: RecordRef<M>) -> Result<Option<Version>> {
         let step = self.timed(Part::Manager, |core| match sealed {
             // It has been asked, and finds the same.
             true => core.scheme.read_sealed(record, &mut core.arena, core.verification.is_on()),
@@ -311,6 +312,10 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let waits = self.attempt.waits;
         for (at, ((request, table), row)) in requests.iter().zip(&*tables).zip(rows).enumerate() {
             let Some(table) = table else { unreachable!("its look-up has begun") };
+            if request.kind == GetKind::Approach {
+                *row = None;
+                continue;
+            }
             let found = self.found_in_pin(at, waits);
             *row = self.row_of(table, sealed >> at & 1 != 0, *request, found)?;
         }
@@ -363,13 +368,14 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let (mut last, mut in_parts): (Option<(&Table<M>, &[u8])>, _) = (None, false);
         for (at, (request, slot)) in requests.iter().zip(&mut *tables).enumerate() {
             check_key(request.key)?;
-            let table = if request.for_update {
+            let table = if request.kind == GetKind::Update {
                 self.ready(true)?;
                 view.writable(request.table, self.attempt.loads)?
             } else {
                 view.readable(request.table, self.attempt.in_past)?
             };
-            sealed |= u64::from(self.goes_by(table)) << at;
+            let reads = request.kind != GetKind::Approach;
+            sealed |= u64::from(reads && self.goes_by(table)) << at;
             in_parts |= table.is_group();
             match last {
                 Some((other, key))

@@ -17,7 +17,7 @@ use crate::read_ops::{Looked, check_key};
 use crate::record_word;
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
-use chiliad_api::{Error, Get, Reason, Result, Row, TableId};
+use chiliad_api::{Error, Get, GetKind, Reason, Result, Row, TableId};
 use chiliad_machine::{Fault, Machine, Rig};
 use chiliad_storage::RecordRef;
 
@@ -73,7 +73,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     ) -> Result<Looked> {
         debug_assert!(self.heap.is_pinned(), "what was found stays");
         debug_assert!(table.is_group(), "a part of the row");
-        let Get { table: id, key, for_update } = get;
+        let Get { table: id, key, kind } = get;
         let of_table = table.table_of_group(id);
         let first_first = S::NEEDS.declares_writes || S::NEEDS.waits;
         if first_first {
@@ -89,7 +89,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         let record = table.of_row(first);
         debug_assert!(record != first, "another part than the first");
-        let declares = S::NEEDS.declares_writes && for_update && self.writes.find(record).is_none();
+        let updates = kind == GetKind::Update;
+        let declares = S::NEEDS.declares_writes && updates && self.writes.find(record).is_none();
         if declares && !self.declare_write(record)? {
             return Ok(Looked::Redo);
         }

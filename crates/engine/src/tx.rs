@@ -310,6 +310,13 @@ impl<M: Machine, S: Scheme<M>> Transaction for Worker<M, S> {
         core.insert(view, table, key, value)
     }
 
+    #[inline]
+    fn insert_many(&mut self, table: TableId, rows: &[(&[u8], &[u8])]) -> Result<()> {
+        let Worker { view, core } = self;
+        core.ready(true)?;
+        core.insert_many(view, table, rows)
+    }
+
     fn insert_parts(&mut self, table: TableId, key: &[u8], parts: &[&[u8]]) -> Result<()> {
         let Worker { view, core } = self;
         core.ready(true)?;

@@ -7,8 +7,8 @@ use crate::state::StateRef;
 use crate::warm::find_all;
 use crate::write::Write;
 use chiliad_api::{
-    Entry, Error, Get, IndexKind, KEY_BYTES_MAX, Numbers, Range, Recorder, Result, Row, Scanned,
-    Stamp, TableId, stamp,
+    Entry, Error, Get, GetKind, IndexKind, KEY_BYTES_MAX, Numbers, Range, Recorder, Result, Row,
+    Scanned, Stamp, TableId, stamp,
 };
 use chiliad_machine::Machine;
 use core::ops::Bound;
@@ -210,13 +210,17 @@ impl<M: Machine> Attempt<M> {
         for request in requests {
             check_key(request.key)?;
             self.table(request.table)?;
-            if request.for_update {
+            if request.kind == GetKind::Update {
                 self.writable(request.table)?;
             }
         }
         let keys = requests.iter().map(|request| (self.tree(request.table), Key::new(request.key)));
         let found = find_all(&keys.collect::<Vec<_>>());
         for ((request, row), stored) in requests.iter().zip(rows).zip(found) {
+            if request.kind == GetKind::Approach {
+                *row = None;
+                continue;
+            }
             let at = self.position(request.table, request.key);
             *row = self.look_at(request.table, request.key, at, stored)?;
         }

@@ -32,7 +32,7 @@ pub use index::{
     Change, Changes, Cursor, Direction, Finger, Found, HashIndex, Hooks, Index, IndexMemory,
     LookupBatch, Measuring, Teardown,
 };
-pub use index::{Inserted, KEY_BYTES_MAX, LeafRun, NoHooks, OrderedIndex, Probe};
+pub use index::{Inserted, KEY_BYTES_MAX, LeafRun, NoHooks, OrderedIndex, Probe, Run};
 pub use record::{Record, RecordRef, VALUE_BYTES_MAX};
 pub use segments::{Plan as SegmentPlan, SEGMENT_FREED_EARLY, Segments};
 pub use slots::{Slot, Slots, WORKERS_MAX};

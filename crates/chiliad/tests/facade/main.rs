@@ -18,6 +18,7 @@ mod format_2;
 mod groups;
 mod handles;
 mod indexes;
+mod insert_many;
 mod joined;
 mod joined_bad_input;
 mod joined_checkpoints;

@@ -2,8 +2,10 @@
 //! appear elsewhere, however near.
 
 use crate::kit::{Db, Tx};
+use chiliad_engine::names::all;
 use chiliad_engine::{
-    Error, Intent, Options, Range, Reason, Result, TableId, TableSpec, Transaction,
+    Error, Get, Intent, KEY_BYTES_MAX, Options, Range, Reason, Result, TableId, TableSpec,
+    Transaction,
 };
 use chiliad_machine::Interleaved;
 use core::ops::Bound;
@@ -217,5 +219,47 @@ fn a_key_that_came_and_went_is_another_absence() {
             let ended = inserted.and_then(|()| tx.commit()).map(|_| ());
             assert_eq!(ended.is_err(), comes == 51, "{scheme} {comes} {ended:?}");
         }
+    }
+}
+
+/// A place that a transaction has approached is nothing that it has read.
+#[test]
+fn an_approach_finds_nothing_and_is_in_nobodys_way() {
+    for info in all::<Interleaved>().into_iter().filter(|info| info.has_transactions()) {
+        let db = Db::<Interleaved>::open(info.name, Options::default());
+        let tables = [TableSpec::ordered("ordered"), TableSpec::hash("hash", 16)]
+            .map(|spec| db.create_table(spec).expect("created"));
+        let (mut worker, mut other) = (db.worker().expect("a slot"), db.worker().expect("a slot"));
+        for table in tables {
+            worker.load(table, b"there", b"1").expect("loads");
+        }
+        let mut tx = worker.begin(&Intent::update()).expect("begins");
+        let gets = tables.map(|table| [&b"there"[..], b"new"].map(|key| Get::approach(table, key)));
+        let first = tx.get(tables[0], b"there").expect("alone");
+        let mut rows = [first; 4];
+        tx.get_many(gets.as_flattened(), &mut rows).expect("no conflict");
+        assert_eq!(rows, [None; 4], "{}: there is a row or not", info.name);
+        let long = vec![0; KEY_BYTES_MAX + 1];
+        let said = tx.get_many(&[Get::approach(tables[0], &long)], &mut rows[..1]);
+        assert!(matches!(said, Err(Error::KeyTooLong { .. })), "{}: {said:?}", info.name);
+        let said = tx.get_many(&[Get::approach(TableId(99), b"new")], &mut rows[..1]);
+        assert!(matches!(said, Err(Error::UnknownTable(_))), "{}: {said:?}", info.name);
+        tx.rollback();
+
+        // Partitions belong to one transaction at a time, whatever it does there.
+        if info.needs_partitions {
+            continue;
+        }
+        let mut tx = worker.begin(&Intent::update()).expect("begins");
+        tx.get_many(gets.as_flattened(), &mut rows).expect("no conflict");
+        let mut writer = other.begin(&Intent::update()).expect("begins");
+        for table in tables {
+            let row = writer.get_for_update(table, b"there").expect("free").expect("loaded");
+            writer.update(row, b"2").expect("free");
+            writer.insert(table, b"new", b"2").expect("free");
+        }
+        writer.commit().expect("nobody is in its way");
+        tx.put(tables[0], b"elsewhere", b"1").expect("free");
+        tx.commit().unwrap_or_else(|error| panic!("{}: {error}", info.name));
     }
 }

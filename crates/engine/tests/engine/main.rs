@@ -14,6 +14,7 @@ mod gaps_at_once;
 mod groups;
 mod hosts;
 mod indexes;
+mod inserts;
 mod kept_payload;
 mod kit;
 mod log_files;

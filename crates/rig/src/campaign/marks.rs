@@ -63,6 +63,7 @@ const EXPECTED: [(&str, &[&str]); 13] = [
             "record unlinked",
             "old version read",
             "owner's queue full",
+            "run inserted",
             "value outgrew its record",
             "version collected",
         ],

@@ -24,7 +24,7 @@ pub use contract::{
 };
 pub use hash::HashIndex;
 pub use lookup_batch::LookupBatch;
-pub use ordered::{Finger, OrderedIndex, Shape};
+pub use ordered::{Finger, OrderedIndex, Run, Shape};
 
 use crate::guard::Guard;
 use crate::{LocalHeap, OutOfMemory, RecordRef};

@@ -85,6 +85,40 @@ impl<M: Machine> Pair<M> {
         });
     }
 
+    /// Inserts keys that ascend, in runs where the index has one for them. Returns the longest run.
+    fn insert_in_runs(&mut self, keys: &[Vec<u8>]) -> usize {
+        let (mut rest, mut longest) = (keys, 0);
+        while let Some(first) = rest.first() {
+            let taken = self.pinned(|pair| {
+                let Self { index, heap, changes, finger, .. } = pair;
+                let keys = || rest.iter().map(Vec::as_slice);
+                let run = index.plan_run(heap, keys(), finger)?;
+                let new = &rest[..run.len()];
+                let seen: Vec<_> = new
+                    .iter()
+                    .map(|key| match index.get(heap, key) {
+                        Found::Absent(seen) => seen,
+                        Found::Record(_) => panic!("planned over a key that is there"),
+                    })
+                    .collect();
+                let records: Vec<_> =
+                    new.iter().map(|_| heap.alloc_record(Kind::Record, 8).unwrap()).collect();
+                changes.clear();
+                assert!(index.insert_run(&run, keys(), &records, changes, finger), "alone");
+                pair.model.extend(new.iter().cloned().zip(records));
+                let taken = run.len();
+                seen.into_iter().for_each(|seen| pair.check_changes(seen));
+                Some(taken)
+            });
+            if taken.is_none() {
+                self.insert(first);
+            }
+            rest = &rest[taken.unwrap_or(1)..];
+            longest = longest.max(taken.unwrap_or(0));
+        }
+        longest
+    }
+
     /// Whoever had seen the key absent must be told, and whoever fixes up what it saw is right.
     fn check_changes(&self, before: Seen<M>) {
         assert!(!before.holds(), "an insertion that nobody notices");
@@ -233,12 +267,17 @@ fn random_operations<M: Machine>(seed: u64, rounds: usize, spread: usize) {
             5 if dice.below(4) > 0 => pair.insert(&key_now),
             5 => {
                 // Keys in order, as many transactions insert them.
-                let mut key = key_now;
-                for _ in 0..dice.below(8) {
-                    pair.insert(&key);
+                let (mut key, mut keys) = (key_now, Vec::new());
+                for _ in 0..dice.below(18) {
+                    keys.push(key.clone());
                     if let Some(last) = key.last_mut() {
                         *last = last.saturating_add(1 + dice.below(2) as u8);
                     }
+                }
+                if dice.below(2) == 0 {
+                    keys.iter().for_each(|key| pair.insert(key));
+                } else {
+                    pair.insert_in_runs(&keys);
                 }
             }
             6 => {
@@ -281,6 +320,44 @@ fn random_operations_on_the_plain_machine() {
 fn random_operations_on_the_native_machine() {
     for seed in 1..=10 {
         random_operations::<Native>(seed, 6000, 1 + seed as usize % 12);
+    }
+}
+
+/// Lines of orders in several districts: most go into their leaf together, and the leaves get as full as one by one.
+#[test]
+fn keys_in_order_are_inserted_in_runs() {
+    let mut pair = Pair::<Plain>::new();
+    let mut longest = 0;
+    for order in 0..if cfg!(miri) { 4 } else { 200_u32 } {
+        for district in 0..10_u8 {
+            let key = |line: u8| {
+                let mut key = vec![0, 1, district];
+                key.extend(order.to_be_bytes());
+                key.push(line);
+                key
+            };
+            let keys: Vec<_> = (1..=10).map(key).collect();
+            longest = longest.max(pair.insert_in_runs(&keys));
+        }
+    }
+    let shape = pair.check();
+    assert!(longest >= 9, "{longest}");
+    assert!(cfg!(miri) || shape.leaf_fill_percent() >= 90, "{shape:?}");
+    // None where a key is there already, or does not fit its slice.
+    pair.insert(b"b");
+    for keys in [[&b"b"[..], b"c"], [b"cdefghijk", b"d"]] {
+        let Pair { index, heap, finger, .. } = &mut pair;
+        heap.pin();
+        assert!(index.plan_run(heap, keys.into_iter(), finger).is_none(), "{keys:?}");
+        heap.unpin();
+    }
+    // One, where the second does not ascend, is there already, or is too long.
+    for keys in [[&b"c"[..], b"c"], [b"c", b"a"], [b"a", b"b"], [b"c", b"cdefghijk"]] {
+        let Pair { index, heap, finger, .. } = &mut pair;
+        heap.pin();
+        let run = index.plan_run(heap, keys.into_iter(), finger);
+        assert!(run.is_none_or(|run| run.len() == 1), "{keys:?}");
+        heap.unpin();
     }
 }
 

@@ -93,6 +93,7 @@ fn many_schedules_pass_and_reach_the_rare_branches() {
         "leaf removed",
         "inner collapsed",
         "reverse scan over fence",
+        "run inserted",
     ] {
         assert!(marks.contains(mark), "never happened: {mark}; {marks:?}");
     }

@@ -112,11 +112,7 @@ impl Request {
         let count = self.take_oldest(tables, tx, &mut room)?;
         let outgoing = &mut room[..count];
 
-        let mut keys = [[0; 7]; DISTRICTS_MAX];
-        for (key, order) in keys.iter_mut().zip(&*outgoing) {
-            *key = schema::key::order(self.w, order.d, order.o);
-        }
-        let orders = find(tx, tables.order, &keys[..count])?;
+        let orders = self.find_orders(tables, tx, outgoing)?;
         let mut keys = [[0; 5]; DISTRICTS_MAX];
         for (at, order) in outgoing.iter_mut().enumerate() {
             let row = tx.modify(present(orders[at])?)?;
@@ -154,6 +150,28 @@ impl Request {
             count += 1;
         }
         Ok(count)
+    }
+
+    /// Finds the orders, on the way to their lines.
+    fn find_orders<T: Transaction + ?Sized>(
+        &self,
+        tables: &Tables,
+        tx: &mut T,
+        outgoing: &[Outgoing],
+    ) -> Result<[Option<Row>; DISTRICTS_MAX]> {
+        let mut keys = [([0; 7], [0; 8]); DISTRICTS_MAX];
+        for (keys, &Outgoing { d, o, .. }) in keys.iter_mut().zip(outgoing) {
+            *keys = (schema::key::order(self.w, d, o), schema::key::order_line(self.w, d, o, 1));
+        }
+        let count = outgoing.len();
+        let mut gets = [Get::update(tables.order, &[]); 2 * DISTRICTS_MAX];
+        for (at, (order, line)) in keys[..count].iter().enumerate() {
+            gets[at].key = order;
+            gets[count + at] = Get::approach(tables.order_line, line);
+        }
+        let mut rows = [None; 2 * DISTRICTS_MAX];
+        tx.get_many(&gets[..2 * count], &mut rows[..2 * count])?;
+        Ok(core::array::from_fn(|at| rows[at].filter(|_| at < count)))
     }
 
     fn deliver_lines<T: Transaction + ?Sized>(

@@ -18,7 +18,7 @@ use chiliad_api::{Error, Get, Result, Row, Transaction};
 /// The most lines of an order.
 pub(super) const LINES_MAX: usize = 15;
 /// The most look-ups: three rows, and an item and two parts of a stock for each line.
-const LOOK_UPS_MAX: usize = 3 + 3 * LINES_MAX;
+const LOOK_UPS_MAX: usize = 3 + 3 * LINES_MAX + 1;
 
 /// One line of the order.
 #[derive(Clone, Copy, Default)]
@@ -125,15 +125,23 @@ impl Request {
         self.insert_order(tables, tx, o)?;
         let (items, stocks) = rows[3..].split_at(self.count);
         let (mut sum, mut brands) = (0, 0);
-        for (number, (line, &item)) in (1..).zip(self.lines.iter().zip(items)) {
-            // An item that is not in use: the order is not to be (clause 2.4.2.3).
-            let Some(item) = item else { return Err(Error::RolledBack) };
+        let mut lines = [([0; 8], [0; order_line::BYTES]); LINES_MAX];
+        let mut known = 0;
+        for (line, &item) in self.lines.iter().zip(items) {
+            let Some(item) = item else { break };
             let stock = usize::from(line.stock);
             let rows = [item, present(stocks[2 * stock])?, present(stocks[2 * stock + 1])?];
-            let key = schema::key::order_line(self.w, self.d, o, number);
-            let (amount, brand) = self.order_line(tables, tx, line, key, rows)?;
+            let (row, amount, brand) = self.order_line(tx, line, rows)?;
+            lines[known] = (schema::key::order_line(self.w, self.d, o, known as u8 + 1), row);
+            known += 1;
             sum += u64::from(amount);
             brands = brands << 1 | u64::from(brand);
+        }
+        let lines = lines.each_ref().map(|(key, row)| (&key[..], &row[..]));
+        free(tx.insert_many(tables.order_line, &lines[..known]))?;
+        // An item that is not in use: the order is not to be (clause 2.4.2.3).
+        if known < self.count {
+            return Err(Error::RolledBack);
         }
         let terms = Terms { discount, credit, last: last as u8, taxes: [w_tax, d_tax] };
         Ok(terms.shown(sum, brands))
@@ -161,6 +169,10 @@ impl Request {
             gets[count + 1] = Get::read(tables.stock_info, key);
             count += 2;
         }
+        // Its customer's orders lie far from the last ones that were inserted.
+        let last = schema::key::order_customer(self.w, self.d, self.c, u32::MAX);
+        gets[count] = Get::approach(tables.order_customer, &last);
+        count += 1;
         tx.get_many(&gets[..count], &mut rows[..count])
     }
 
@@ -188,17 +200,14 @@ impl Request {
         row
     }
 
-    /// Takes a line of the order out of the stock and inserts it under `key`. Returns its amount
-    /// and whether it is a brand.
+    /// Takes a line of the order out of the stock. Returns its row, its amount and whether it is a brand.
     #[inline]
     fn order_line<T: Transaction + ?Sized>(
         &self,
-        tables: &Tables,
         tx: &mut T,
         line: &Line,
-        key: [u8; 8],
         [item, stock, info]: [Row; 3],
-    ) -> Result<(u32, bool)> {
+    ) -> Result<([u8; order_line::BYTES], u32, bool)> {
         let item = tx.bytes(item)?;
         let amount = item::I_PRICE.get(item) * u32::from(line.quantity);
         let may_be_brand = has_original(item::I_DATA.get(item));
@@ -207,8 +216,7 @@ impl Request {
 
         let row = line.row(amount, stock_info::s_dist(self.d).get(info));
         take(tx.modify(stock)?, u32::from(line.quantity), line.supplier != self.w);
-        free(tx.insert(tables.order_line, &key, &row))?;
-        Ok((amount, brand))
+        Ok((row, amount, brand))
     }
 }
 

@@ -144,10 +144,10 @@ impl Request {
         let w = schema::key::warehouse(self.w);
         let d = schema::key::district(self.w, self.d);
         let c = schema::key::customer(self.c_w, self.c_d, c);
-        let for_update = tables.totals.is_none();
+        let get = if tables.totals.is_none() { Get::update } else { Get::read };
         let gets = [
-            Get { table: tables.warehouse, key: &w, for_update },
-            Get { table: tables.district, key: &d, for_update },
+            get(tables.warehouse, &w),
+            get(tables.district, &d),
             Get::update(tables.customer, &c),
             Get::read(tables.customer_info, &c),
         ];

@@ -224,7 +224,11 @@ impl Client {
         {
             let mut gets = [Get::read(table, &[]); GROUP];
             for (at, (get, key)) in gets.iter_mut().zip(keys).enumerate() {
-                (get.key, get.for_update) = (key, group * GROUP + at >= self.reads);
+                *get = if group * GROUP + at < self.reads {
+                    Get::read(table, key)
+                } else {
+                    Get::update(table, key)
+                };
             }
             tx.get_many(&gets[..keys.len()], rows)?;
         }
@@ -286,7 +290,12 @@ impl Client {
             }
             let mut gets = [Get::read(self.table, &[]); GROUP];
             for (get, &place) in gets.iter_mut().zip(&self.order[at..at + group]) {
-                (get.key, get.for_update) = (&self.keys[place], place >= self.reads);
+                let key = &self.keys[place];
+                *get = if place < self.reads {
+                    Get::read(self.table, key)
+                } else {
+                    Get::update(self.table, key)
+                };
             }
             tx.get_many(&gets[..group], &mut self.rows[at..at + group])?;
             at += group;

@@ -80,7 +80,7 @@ fn new_order() {
         }
         let (lines, is_remote) = check_new_order(&before, &model);
         let stocks = before.differences(&model, "stock").len();
-        assert_eq!(counts.grouped, 3 + lines + 2 * stocks);
+        assert_eq!((counts.grouped, counts.approached), (3 + lines + 2 * stocks, 1));
         assert_eq!(counts.inserts, 3 + lines);
         assert_eq!(counts.changes, 1 + lines);
         twice += usize::from(stocks < lines);
@@ -249,6 +249,7 @@ fn delivery_order_status_and_stock_level() {
             "delivery" => {
                 let delivered = check_delivery(&before, &model);
                 assert_eq!((counts.groups, counts.grouped), (2, 2 * delivered));
+                assert_eq!(counts.approached, delivered);
                 assert_eq!((counts.gets, counts.scans), (0, 3 + delivered));
                 assert_eq!((counts.inserts, counts.removes), (0, delivered));
                 assert_eq!(client.shown(), delivered as u64);

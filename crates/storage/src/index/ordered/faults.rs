@@ -84,6 +84,14 @@ pub static FINGER_NOT_CHECKED: Fault = index_fault(
     1000,
 );
 
+/// Keys that are inserted together may have others between them.
+pub static RUN_PAST_NEIGHBOUR: Fault = index_fault(
+    "run-past-neighbour",
+    "keys that are inserted together end before the next key of the leaf",
+    &["unsorted", "lost record"],
+    1000,
+);
+
 /// A sibling that spins for the latch keeps the core from its holder.
 pub static LATCHED_WHILE_WAITING: Fault = Fault {
     rig: Rig::SimCrews,
@@ -96,7 +104,7 @@ pub static LATCHED_WHILE_WAITING: Fault = Fault {
 };
 
 /// Those for which no workload has transactions insert beside each other often enough: the index's own simulated runs catch them.
-pub static INDEX_FAULTS: &[&Fault] = &[&FINGER_NOT_CHECKED];
+pub static INDEX_FAULTS: &[&Fault] = &[&FINGER_NOT_CHECKED, &RUN_PAST_NEIGHBOUR];
 
 /// All others.
 pub static FAULTS: &[&Fault] = &[

@@ -9,6 +9,7 @@ use super::insertion::Insertion;
 use super::node::{Entry, LEAF_SLOTS, Leaf, Spot};
 use super::path::Path;
 use super::slice::{SLICE_BYTES, rank_at, slice_at};
+use super::version::Stamp;
 use super::{OrderedIndex, faults};
 use crate::{Changes, Guard, Hooks, Inserted, LocalHeap, OutOfMemory, RecordRef};
 use chiliad_machine::Machine;
@@ -44,13 +45,44 @@ impl<M: Machine> Finger<M> {
         self.0 = None;
     }
 
-    /// The key of `path` has just been put into its leaf, whose count is this since then.
+    /// The key of `path` has just been put into `leaf`, which covers slices up to `high` and whose count is `members` since
+    /// then.
     #[inline]
-    pub(super) fn point(&mut self, index: &OrderedIndex<M>, path: &Path<'_, M>, members: u64) {
-        let (index, leaf) = (NonNull::from(index), NonNull::from(path.leaf));
-        let place = Place { index, leaf, members, low: path.slice, high: path.high };
+    pub(super) fn point(
+        &mut self,
+        index: &OrderedIndex<M>,
+        path: &Path<'_, M>,
+        leaf: &Leaf<M>,
+        (members, high): (u64, u64),
+    ) {
+        let (index, leaf) = (NonNull::from(index), NonNull::from(leaf));
+        let place = Place { index, leaf, members, low: path.slice, high };
         // Layers have covers of their own, which nobody has looked at.
         self.0 = (path.offset == 0).then_some(place);
+    }
+
+    /// The count of the leaf is this since another insertion there.
+    #[inline]
+    pub(super) fn stay(&mut self, members: u64) {
+        if let Some(place) = &mut self.0 {
+            place.members = members;
+        }
+    }
+
+    /// The leaf as [`Finger::leaf`] finds it, in the state of a stamp, and the greatest slice that it covers.
+    #[inline]
+    pub(super) fn settled<'t>(
+        &self,
+        index: &'t OrderedIndex<M>,
+        slice: u64,
+    ) -> Option<(&'t Leaf<M>, Stamp, u64)> {
+        let (leaf, members) = self.leaf(index, slice)?;
+        let stamp = leaf.version.read();
+        // Looked at again in the state of the stamp: that is the one that will be latched.
+        if leaf.guard.members() != members && !M::fault(&faults::FINGER_NOT_CHECKED) {
+            return None;
+        }
+        Some((leaf, stamp, self.0.as_ref()?.high))
     }
 
     /// The leaf, if it was one of `index` that covers `slice`, and is as it was left.
@@ -97,12 +129,7 @@ impl<M: Machine> OrderedIndex<M> {
     #[inline]
     fn try_near(&self, insertion: &mut Insertion<'_, M>, finger: &mut Finger<M>) -> bool {
         let (slice, rank) = (slice_at(insertion.key, 0), rank_at(insertion.key, 0));
-        let Some((leaf, members)) = finger.leaf(self, slice) else { return false };
-        let stamp = leaf.version.read();
-        // Looked at again in the state of the stamp: that is the one that will be latched.
-        if leaf.guard.members() != members && !M::fault(&faults::FINGER_NOT_CHECKED) {
-            return false;
-        }
+        let Some((leaf, stamp, _)) = finger.settled(self, slice) else { return false };
         let Spot::Before(index) = leaf.find(stamp, slice, rank) else { return false };
         if stamp.count() == LEAF_SLOTS {
             return false;
@@ -112,9 +139,7 @@ impl<M: Machine> OrderedIndex<M> {
             return false;
         };
         M::mark("inserted near the last");
-        if let Some(place) = &mut finger.0 {
-            (place.members, place.low) = (members, slice);
-        }
+        finger.stay(members);
         true
     }
 }

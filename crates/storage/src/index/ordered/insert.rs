@@ -104,11 +104,11 @@ impl<M: Machine> OrderedIndex<M> {
                     let inserted =
                         Self::insert_entry(path.leaf, path.stamp, index, entry, insertion);
                     if let Some(members) = inserted {
-                        finger.point(self, &path, members);
+                        finger.point(self, &path, path.leaf, (members, path.high));
                     }
                     inserted.is_some()
                 } else {
-                    Self::split_leaf(heap, supplies, &path, index, entry, insertion)?
+                    self.split_leaf(heap, supplies, &path, index, entry, (insertion, finger))?
                 };
                 if done && entry.kind == KIND_CELL {
                     supplies.used_cell();

@@ -17,6 +17,7 @@
 //! | `path` | the way down, as writers remember it |
 //! | `get`, `scan` | the readers |
 //! | `insertion` | what an insertion carries down and reports |
+//! | `finger`, `run` | insertions that go on where the last one was, one by one and several at once |
 //! | `insert`, `split`, `layer`, `remove` | the writers |
 //! | `shape` | walking the whole tree that nobody else uses: checking, measuring, dismantling |
 //! | `measure` | measuring the memory of a tree in use |
@@ -56,6 +57,7 @@ mod models;
 mod node;
 mod path;
 mod remove;
+mod run;
 mod scan;
 mod shape;
 mod slice;
@@ -64,6 +66,7 @@ mod version;
 
 pub use finger::Finger;
 pub use get::OrderedProbe;
+pub use run::Run;
 pub use shape::{Shape, Teardown};
 
 use crate::{LocalHeap, OutOfMemory};

@@ -247,6 +247,12 @@ impl<M: Machine> Leaf<M> {
         Spot::Before(index)
     }
 
+    /// The slice of entry `index`, or, beyond the last one, the greatest that there is.
+    #[inline]
+    pub(super) fn slice(&self, index: usize) -> u64 {
+        self.slices[index].load(Ordering::Relaxed)
+    }
+
     /// The link of entry `index`.
     #[inline]
     pub(super) fn link(&self, index: usize) -> &M::Link<Target> {
@@ -315,6 +321,31 @@ impl<M: Machine> Leaf<M> {
         let hint = (index as u64) << HINT_SHIFT;
         let kinds = hint | above | entry.kind << (4 * index) | below;
         self.kinds.store(kinds, Ordering::Relaxed);
+    }
+
+    /// Makes room for `length` entries before entry `index`, each to be set by [`Leaf::set`]. The caller holds the latch and
+    /// sets the count.
+    pub(super) fn open(&self, count: usize, index: usize, length: usize) {
+        debug_assert!(index <= count && count + length <= LEAF_SLOTS, "a leaf has room");
+        M::work(Cost::IndexChange, length as u32);
+        for from in (index..count).rev() {
+            let to = from + length;
+            self.slices[to].store(self.slices[from].load(Ordering::Relaxed), Ordering::Relaxed);
+            self.links[to].store(self.links[from].load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        let kinds = self.kinds.load(Ordering::Relaxed) & ((1 << HINT_SHIFT) - 1);
+        let below = kinds & ((1 << (4 * index)) - 1);
+        let above = (kinds - below) << (4 * length);
+        self.kinds.store(HINT_NONE << HINT_SHIFT | above | below, Ordering::Relaxed);
+    }
+
+    /// Sets entry `index`, for which [`Leaf::open`] has made room. The caller holds the latch.
+    pub(super) fn set(&self, index: usize, entry: Entry) {
+        debug_assert!(index < LEAF_SLOTS && entry.kind <= KIND_LAYER, "an entry of the leaf");
+        self.slices[index].store(entry.slice, Ordering::Relaxed);
+        self.links[index].store(entry.link, Ordering::Relaxed);
+        let kinds = self.kinds.load(Ordering::Relaxed);
+        self.kinds.store(kinds | entry.kind << (4 * index), Ordering::Relaxed);
     }
 
     /// Takes entry `index` out. The caller holds the latch and sets the count.

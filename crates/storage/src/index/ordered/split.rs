@@ -13,6 +13,7 @@
 //! Masstree does the former at the right end of the tree only (Mao et al., 2012, 4.3). Entries
 //! that share a slice stay together, so that separators are plain slices.
 
+use super::finger::Finger;
 use super::insertion::{Insertion, Supplies, count_change, hand_on};
 use super::node::{Entry, INNER_KEYS, Inner, LEAF_SLOTS, Target};
 use super::path::{Full, Holder, Path, Place};
@@ -83,15 +84,16 @@ impl<'t, M: Machine> Room<'t, M> {
 }
 
 impl<M: Machine> OrderedIndex<M> {
-    /// Divides the path's full leaf and puts `entry` where it would be at `index`. `false` if
+    /// Divides the path's full leaf, puts `entry` where it would be at `index`, and has `finger` point there. `false` if
     /// somebody was in the way.
     pub(super) fn split_leaf<'t>(
+        &self,
         heap: &mut LocalHeap<M>,
         supplies: &mut Supplies<'t, M>,
         path: &Path<'t, M>,
         index: usize,
         entry: Entry,
-        insertion: &mut Insertion<'_, M>,
+        (insertion, finger): (&mut Insertion<'_, M>, &mut Finger<M>),
     ) -> Result<bool, OutOfMemory> {
         let left = path.leaf;
         let right = supplies.leaf(heap)?;
@@ -139,6 +141,11 @@ impl<M: Machine> OrderedIndex<M> {
         debug_assert!((crowd[at - 1].slice..crowd[at].slice).contains(&key), "between the two");
         room.fill(supplies, &mut held_place, left.target(), key, right.target());
         supplies.used_leaf();
+        // Both are as they were made until the latches are given back.
+        match index < at {
+            true => finger.point(self, path, left, (left.guard.members(), key)),
+            false => finger.point(self, path, right, (right.guard.members(), path.high)),
+        }
         Ok(true)
     }
 

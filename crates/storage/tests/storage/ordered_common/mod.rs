@@ -109,7 +109,15 @@ impl<'a, M: Machine> Worker<'a, M> {
     pub fn act(&mut self, scans: bool) {
         let n = self.roll(self.keys.count);
         match self.roll(if scans { 10 } else { 8 }) {
-            0..=5 => {
+            5 => {
+                let n = n - n % self.keys.workers + self.number;
+                if n < self.keys.count && !Keys::is_stable(n) && self.mine[n].is_none() {
+                    self.toggle(n);
+                    let some = 1 + self.roll(6);
+                    self.insert_together(n, some);
+                }
+            }
+            0..=4 => {
                 let n = n - n % self.keys.workers + self.number;
                 // Several in order: an insertion goes on where the last one was.
                 let some = 1 + self.roll(3);
@@ -153,6 +161,33 @@ impl<'a, M: Machine> Worker<'a, M> {
                 // SAFETY: unlinked during this pin.
                 unsafe { heap.retire_record(Kind::Record, record) };
                 assert!(self.find(&key).is_none());
+            }
+        }
+        self.heap.unpin();
+    }
+
+    /// Inserts some of our own keys that are out, in order from `n` on, as many together as the index takes. They are others'
+    /// to judge only then.
+    fn insert_together(&mut self, n: usize, some: usize) {
+        let ours = (n..self.keys.count).step_by(self.keys.workers).take(some);
+        let out: Vec<_> = ours.filter(|&n| !Keys::is_stable(n) && self.mine[n].is_none()).collect();
+        let keys: Vec<_> = out.iter().map(|&n| self.keys.key(n)).collect();
+        self.heap.pin();
+        let run = self.index.plan_run(&self.heap, keys.iter().map(Vec::as_slice), &self.finger);
+        if let Some(run) = run {
+            let out = &out[..run.len()];
+            let records: Vec<_> = out.iter().map(|&n| record_for(&mut self.heap, n)).collect();
+            let (keys_in, changes) = (keys.iter().map(Vec::as_slice), &mut Vec::new());
+            if self.index.insert_run(&run, keys_in, &records, changes, &mut self.finger) {
+                for ((&n, key), &record) in out.iter().zip(&keys).zip(&records) {
+                    assert!(self.find(key) == Some(record), "lost what it had inserted");
+                    self.mine[n] = Some(record);
+                }
+            } else {
+                for record in records {
+                    // SAFETY: the index has not taken it.
+                    unsafe { self.heap.free_record(Kind::Record, record) };
+                }
             }
         }
         self.heap.unpin();

@@ -1,0 +1,109 @@
+//! Insertions of several keys, in order, into one leaf under one latch.
+//!
+//! A transaction that inserts keys in order, such as the lines of an order, has room for several in the leaf where its last
+//! insertion was. [`OrderedIndex::plan_run`] tells how many; [`OrderedIndex::insert_run`] puts the records of so many there,
+//! which were obtained in between, if the leaf is still as it was. All else goes by [`OrderedIndex::insert_near`].
+
+use super::finger::Finger;
+use super::insertion::count_change;
+use super::node::{Entry, LEAF_SLOTS, Leaf, Spot};
+use super::slice::{SLICE_BYTES, rank_at, slice_at};
+use super::version::Stamp;
+use super::{OrderedIndex, faults};
+use crate::{Changes, LocalHeap, RecordRef};
+use chiliad_machine::Machine;
+
+/// Keys that belong into one leaf, one after the other: see [`OrderedIndex::plan_run`]. It is of use only within the pin in
+/// which it was planned.
+pub struct Run<'t, M: Machine> {
+    leaf: &'t Leaf<M>,
+    stamp: Stamp,
+    /// Where the first of them goes.
+    index: usize,
+    length: usize,
+}
+
+impl<M: Machine> Run<'_, M> {
+    /// How many keys, one at least.
+    #[must_use]
+    #[inline]
+    pub fn len(&self) -> usize {
+        debug_assert!((1..=LEAF_SLOTS).contains(&self.length), "a leaf has room for them");
+        self.length
+    }
+
+    /// Whether there are none, which never is.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+}
+
+impl<M: Machine> OrderedIndex<M> {
+    /// How many of `keys`, from the first on, may be inserted together where `finger` says that the last insertion was:
+    /// those that ascend, are not in the leaf, and follow each other there. `None`: not even the first.
+    #[inline]
+    pub fn plan_run<'t, 'k>(
+        &'t self,
+        heap: &LocalHeap<M>,
+        mut keys: impl Iterator<Item = &'k [u8]>,
+        finger: &Finger<M>,
+    ) -> Option<Run<'t, M>> {
+        debug_assert!(heap.is_pinned());
+        let first = keys.next().filter(|key| key.len() <= SLICE_BYTES)?;
+        let (mut slice, mut rank) = (slice_at(first, 0), rank_at(first, 0));
+        let (leaf, stamp, high) = finger.settled(self, slice)?;
+        let Spot::Before(index) = leaf.find(stamp, slice, rank) else { return None };
+        let room = LEAF_SLOTS - stamp.count();
+        if room == 0 {
+            return None;
+        }
+        // Those that follow must not reach the leaf's next key, nor share its slice.
+        let next = leaf.slice(index);
+        let mut length = 1;
+        for key in keys.take(room - 1).take_while(|key| key.len() <= SLICE_BYTES) {
+            let above = (slice_at(key, 0), rank_at(key, 0));
+            let is_free = above.0 < next || M::fault(&faults::RUN_PAST_NEIGHBOUR);
+            if above <= (slice, rank) || above.0 > high || !is_free {
+                break;
+            }
+            (slice, rank) = above;
+            length += 1;
+        }
+        Some(Run { leaf, stamp, index, length })
+    }
+
+    /// Inserts `records` under `keys`, as many as the run has, and appends the change of the leaf to `changes`. `false`: the
+    /// leaf has changed since the run was planned, and nothing is inserted.
+    ///
+    /// # Panics
+    /// When there are fewer keys or records than the run has.
+    #[inline]
+    pub fn insert_run<'k>(
+        &self,
+        run: &Run<'_, M>,
+        keys: impl Iterator<Item = &'k [u8]>,
+        records: &[RecordRef<M>],
+        changes: &mut Changes<M>,
+        finger: &mut Finger<M>,
+    ) -> bool {
+        let &Run { leaf, stamp, index, length } = run;
+        let Some(mut held) = leaf.version.try_latch(stamp) else { return false };
+        let count = held.count();
+        debug_assert!(count + length <= LEAF_SLOTS, "a leaf has room");
+        leaf.open(count, index, length);
+        let mut entries = keys.zip(&records[..length]);
+        for at in index..index + length {
+            let (key, &record) = entries.next().expect("a key for each record");
+            leaf.set(at, Entry::inline(slice_at(key, 0), rank_at(key, 0), record));
+        }
+        leaf.set_hint(index + length - 1);
+        held.set_count(count + length);
+        if !M::fault(&faults::INSERT_FORGETS_GUARD) {
+            count_change(leaf, changes);
+        }
+        finger.stay(leaf.guard.members());
+        M::mark("run inserted");
+        true
+    }
+}
