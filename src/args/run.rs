@@ -120,6 +120,8 @@ flags! {
         /// While clients run, an epoch ends when one of them has run this many transactions since it last ended one, and not
         /// with time, so that what is done does not hang on the speed of the host.
         epoch_transactions: count(1, 1 << 40),
+        /// Commit epochs per snapshot epoch, 1 to 1000000: how far apart the states lie that snapshots see [default: 5].
+        snapshot_every: count(1, 1_000_000),
         /// When a transaction counts as committed: in memory and without a log; when its epoch is on
         /// disk, its client going on meanwhile; or the same with the client waiting.
         durability: one_of(DURABILITIES, Durability) = "none",

@@ -65,7 +65,7 @@ pub struct Options {
     pub snapshots: Snapshots,
     /// The length of a commit epoch, 40 ms by default.
     pub epoch: Duration,
-    /// Commit epochs per snapshot epoch, 25 by default: how far apart the states lie that
+    /// Commit epochs per snapshot epoch, 5 by default: how far apart the states lie that
     /// [`Database::snapshot`](crate::Database::snapshot) can see.
     pub snapshot_every: u64,
     /// Check what a transaction has read while it runs, so that its closure is not left for long

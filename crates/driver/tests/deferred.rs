@@ -48,7 +48,7 @@ fn simulated(info: &Info, seed: u64, mut plan: Plan) -> SimulatedReport {
     let schedule =
         if seed.is_multiple_of(2) { Schedule::Random } else { Schedule::few_preemptions() };
     let config = explored::config(schedule, seed);
-    let options = Options { partitions: 2, ..Options::default() };
+    let options = Options { partitions: 2, epoch: plan.epoch, ..Options::default() };
     let plan = SimulatedPlan { plan, config };
     let report =
         run_simulated(&plan, || open_simulated(info, &WorkloadOptions::Tpcc(micro(2)), options))

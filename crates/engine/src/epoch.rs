@@ -20,8 +20,11 @@ use crate::wait::{Ended, Limits};
 use chiliad_machine::{Fault, Latch, Machine, Ordering, Rig, Spin, Word};
 use chiliad_storage::{Slot, Slots};
 
-/// Snapshot epochs without a reader after which versions are no longer kept on demand.
-const DISARM_AFTER: u64 = 4;
+/// Snapshot epochs without a reader after which versions are no longer kept on demand: some seconds. On exploring machines
+/// fewer, so that it happens within short runs.
+fn disarm_after<M: Machine>() -> u64 {
+    if M::explores() { 4 } else { 20 }
+}
 
 /// The smallest epoch: zero stands for "no window" and "no snapshot".
 pub(crate) const FIRST_EPOCH: u64 = 1;
@@ -220,7 +223,7 @@ impl<M: Machine> Epochs<M> {
         }
         let idle = boundary.saturating_sub(ticking.last_snapshot) / self.snapshot_every;
         if self.mode == Snapshots::OnDemand {
-            self.disarm_if(idle >= DISARM_AFTER && oldest_snapshot.is_none());
+            self.disarm_if(idle >= disarm_after::<M>() && oldest_snapshot.is_none());
         }
         let oldest = if M::fault(&COLLECT_TOO_EAGER) {
             boundary + self.snapshot_every
