@@ -13,7 +13,8 @@ use chiliad_storage::{Index, Kind as SlotKind, OutOfMemory, RecordRef, VALUE_BYT
 static LAST_OF_RUN_FORGOTTEN: Fault = Fault {
     name: "last-of-run-forgotten",
     step: "each row that a run puts into the index is in the write set",
-    // No workload of campaigns reads so soon what another transaction has inserted beside. The engine's tests do.
+    // A campaign's run in which a row stays latched ends by its limit of events, late and without a cause. The engine's tests
+    // look at the rows themselves.
     rig: Rig::Waits,
     schemes: &["silo", "occ"],
     workload: "tpcc",
