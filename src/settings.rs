@@ -57,10 +57,12 @@ pub fn native(
     spec.plan.versions = flags.versions;
     let transactions = flags.epoch_transactions.map(|transactions| transactions as u64);
     spec.plan.epoch_transactions = transactions.and_then(NonZeroU64::new);
-    spec.plan.snapshot_every = flags.snapshot_every.map(|every| every as u64);
     spec.plan.following_cost = flags.breakdown_cost;
     if let Some(bytes) = flags.memory_ready {
         spec.engine.memory_bytes_ready = bytes;
+    }
+    if let Some(epochs) = flags.snapshot_every {
+        spec.engine.snapshot_every = epochs as u64;
     }
     // As an application has them, unless the flag says otherwise.
     if shares_log(spec.scheme) && run.cluster.pipeline.is_none() {

@@ -105,11 +105,11 @@ pub struct Get<'a> {
     pub table: TableId,
     /// The key.
     pub key: &'a [u8],
-    /// What for.
+    /// Whether the transaction reads the row, is going to write it too, or only approaches the key.
     pub kind: GetKind,
 }
 
-/// What a [`Get`] is for.
+/// The purpose of a [`Get`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GetKind {
     /// The row is read.

@@ -74,9 +74,7 @@ impl On {
             snapshots,
             epoch: plan.epoch,
             snapshot_every: match self {
-                Self::Native | Self::Timed => {
-                    plan.snapshot_every.unwrap_or(Options::default().snapshot_every)
-                }
+                Self::Native | Self::Timed => base.snapshot_every,
                 Self::Explored => explored::SNAPSHOT_EVERY,
             },
             opacity: false,

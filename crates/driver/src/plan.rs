@@ -76,8 +76,6 @@ pub struct Plan {
     pub epoch: Duration,
     /// While clients run, an epoch ends after so many transactions of one of them, and not with time; natively only.
     pub epoch_transactions: Option<NonZeroU64>,
-    /// Commit epochs per snapshot epoch, if not as many as usual; natively only.
-    pub snapshot_every: Option<u64>,
     /// Load the rows first; `false`: an earlier run on the same database has; natively only.
     pub load: bool,
     /// Count records by their number of older versions when all clients have stopped; natively only.
@@ -131,7 +129,6 @@ impl Plan {
             deferral: Deferral::Inline,
             deferral_records: false,
             epoch_transactions: None,
-            snapshot_every: None,
             epoch,
             load: true,
             versions: false,

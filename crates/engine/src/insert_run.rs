@@ -1,13 +1,13 @@
 //! Insertions of many rows of one table. Those whose keys belong beside each other in the index, such as the lines of an order,
 //! go there together, under one latch (`chiliad_storage`'s runs); all others one by one.
 
-use crate::contract::{Abort, Context, Scheme, Step};
-use crate::core::{Core, State, context};
+use crate::contract::{Abort, Scheme, Step};
+use crate::core::{Core, State};
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
 use chiliad_api::{Part, Result, TableId};
 use chiliad_machine::{Fault, Machine, Rig};
-use chiliad_storage::{Index, Kind as SlotKind, OutOfMemory, RecordRef, VALUE_BYTES_MAX};
+use chiliad_storage::{Index, VALUE_BYTES_MAX};
 
 /// The last row of a run stays absent, and latched.
 static LAST_OF_RUN_FORGOTTEN: Fault = Fault {
@@ -71,87 +71,42 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             return Ok(0);
         };
         self.table = id;
-        let rows = &rows[..run.len()];
-        let mut records = core::mem::take(&mut self.run);
+        let rows = &rows[..run.length()];
         let part = self.clockwork.switch(Part::Index);
-        let mut placed = self.make_absent(rows, &mut records).is_ok();
-        let has_room = placed;
-        if placed {
-            let Self { changes, finger, .. } = self;
-            changes.clear();
-            let keys = rows.iter().map(|row| row.0);
-            placed = index.insert_run(&run, keys, &records, changes, finger);
+        let mut records = core::mem::take(&mut self.run);
+        for (_, value) in rows {
+            let Ok(record) = self.make_absent(&[value]) else { break };
+            records.push(record);
         }
+        let has_room = records.len() == rows.len();
+        self.changes.clear();
+        let keys = rows.iter().map(|row| row.0);
+        let Self { changes, finger, .. } = self;
+        let placed = has_room && index.insert_run(&run, keys, &records, changes, finger);
         self.clockwork.switch(part);
-        let step = if placed {
-            self.note_run(id, table, rows, &records)
+        let mut said = Step::Done(());
+        if placed {
+            let changes = core::mem::take(&mut self.changes);
+            let count = if M::fault(&LAST_OF_RUN_FORGOTTEN) { rows.len() - 1 } else { rows.len() };
+            for (&row, &record) in rows.iter().zip(&records).take(count) {
+                let step = self.note_placed(id, table, row, record, &changes);
+                if matches!(said, Step::Done(())) {
+                    said = step;
+                }
+            }
+            self.changes = changes;
         } else {
-            self.give_back(&records);
-            Step::Done(())
-        };
+            for &record in records.iter().rev() {
+                // SAFETY: it was made for this run and the index has not taken it, so no other thread has seen it.
+                unsafe { self.give_back(record) };
+            }
+        }
         records.clear();
         self.run = records;
         if !has_room {
             return Err(self.mark_aborted(Abort::out_of_memory()));
         }
-        self.resolve(step)?;
+        self.resolve(said)?;
         Ok(if placed { rows.len() } else { 0 })
-    }
-
-    /// Obtains a record for each row, absent and nobody else's to write. Where memory runs out, `records` are those obtained
-    /// before.
-    fn make_absent(
-        &mut self,
-        rows: &[(&[u8], &[u8])],
-        records: &mut Vec<RecordRef<M>>,
-    ) -> core::result::Result<(), OutOfMemory> {
-        debug_assert!(records.is_empty(), "of this run alone");
-        for (_, value) in rows {
-            let bytes = self.verification.stored_bytes(value.len());
-            let record = self.heap.alloc_record(SlotKind::Record, bytes)?;
-            self.scheme.begin_insert(&mut context!(self), record);
-            self.verification.placing(record);
-            records.push(record);
-        }
-        Ok(())
-    }
-
-    /// Gives records back that the index has not taken.
-    #[cold]
-    fn give_back(&mut self, records: &[RecordRef<M>]) {
-        for &record in records.iter().rev() {
-            self.scheme.cancel_insert(&mut context!(self), record);
-            // SAFETY: it was allocated for this run and the index has not taken it, so no other thread has seen it.
-            unsafe { self.heap.free_record(SlotKind::Record, record) };
-        }
-    }
-
-    /// Tells the scheme of the records that the index has taken, and adds their writes. Returns what the scheme has said of
-    /// the first with which it is not content: all are in the write set by then.
-    fn note_run(
-        &mut self,
-        id: TableId,
-        table: &Table<M>,
-        rows: &[(&[u8], &[u8])],
-        records: &[RecordRef<M>],
-    ) -> Step<M, ()> {
-        debug_assert!(rows.len() == records.len(), "a record for each row");
-        let changes = core::mem::take(&mut self.changes);
-        let mut said = Step::Done(());
-        for (at, (&(key, value), &record)) in rows.iter().zip(records).enumerate() {
-            self.verification.placed(record, table, key);
-            let step = self.scheme.after_insert(&mut context!(self), Some(record), &changes);
-            if matches!(said, Step::Done(())) {
-                said = step;
-            }
-            if S::NEEDS.watches_gaps {
-                self.gaps.settle(id, key, &changes);
-            }
-            if at + 1 < rows.len() || !M::fault(&LAST_OF_RUN_FORGOTTEN) {
-                self.push_write(id, key, value, record, true);
-            }
-        }
-        self.changes = changes;
-        said
     }
 }

@@ -162,8 +162,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let unchecked = sealed || M::fault(&SHOWN_NOT_CHECKED);
         let version = match self.read_alone(unchecked, record) {
             Some(version) => version,
-            // Most rows that change often have an older version there.
-            None if S::NEEDS.versions_expire && self.attempt.in_past => {
+            // Most rows that change often have an older version there. A reader of the past waits for no lock meanwhile, so
+            // that the record stays.
+            None if !S::NEEDS.waits && self.attempt.in_past => {
                 self.read(sealed, record).ok().flatten()?
             }
             None => return None,

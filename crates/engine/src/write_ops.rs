@@ -3,14 +3,15 @@
 
 use crate::access::{Kind, NONE, Write};
 use crate::arena::Piece;
-use crate::contract::{Abort, Context, LockTable, Scheme};
+use crate::contract::{Abort, Context, LockTable, Scheme, Step};
 use crate::core::{Core, State, context};
 use crate::read_ops::check_key;
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
 use chiliad_api::{Columns, Error, Get, Part, Result, Row, TableId};
 use chiliad_machine::{Machine, Ordering, Word};
-use chiliad_storage::{Found, Inserted, Kind as SlotKind, LocalHeap, RecordRef, VALUE_BYTES_MAX};
+use chiliad_storage::{Change, Found, Inserted, Kind as SlotKind, LocalHeap};
+use chiliad_storage::{OutOfMemory, RecordRef, VALUE_BYTES_MAX};
 
 impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Refuses values that no record holds.
@@ -168,17 +169,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     ) -> Result<Placed<M>> {
         debug_assert!(self.heap.is_pinned(), "nodes stay");
         debug_assert!(parts.iter().all(|it| it.len() <= VALUE_BYTES_MAX), "values are checked");
-        let Self { heap, verification, .. } = self;
-        let mut bytes = parts.iter().map(|value| verification.stored_bytes(value.len()));
-        let allocated = match parts {
-            [value] => heap.alloc_record(SlotKind::Record, verification.stored_bytes(value.len())),
-            _ => heap.alloc_row(bytes.by_ref()),
-        };
-        let Ok(record) = allocated else {
+        let Ok(record) = self.make_absent(parts) else {
             return Err(self.mark_aborted(Abort::out_of_memory()));
         };
-        self.scheme.begin_insert(&mut context!(self), record);
-        self.verification.placing(record);
         if parts.len() > 1 {
             self.begin_mates(record, table, key);
         }
@@ -190,33 +183,67 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             Ok(Inserted::Exists(found)) => Ok(Placed::Found(found)),
             Err(_) => Err(self.mark_aborted(Abort::out_of_memory())),
         };
-        let placed = matches!(done, Ok(Placed::Fresh(_))).then_some(record);
-        if placed.is_none() {
-            self.scheme.cancel_insert(&mut context!(self), record);
-            record.row().skip(1).for_each(S::cancel_part);
-            // SAFETY: it was allocated above and the index has not taken it, so no other thread has seen it.
-            unsafe { self.heap.free_row(record) };
-        } else {
-            self.verification.placed(record, table, key);
-        }
         // Even a failed insertion may have split leaves.
         let changes = core::mem::take(&mut self.changes);
-        let step = self.scheme.after_insert(&mut context!(self), placed, &changes);
-        if S::NEEDS.watches_gaps && placed.is_some() {
-            self.gaps.settle(id, key, &changes);
-        }
+        let step = match done {
+            Ok(Placed::Fresh(_)) => self.note_placed(id, table, (key, parts[0]), record, &changes),
+            _ => {
+                // SAFETY: it was allocated above and the index has not taken it, so no other thread has seen it.
+                unsafe { self.give_back(record) };
+                self.scheme.after_insert(&mut context!(self), None, &changes)
+            }
+        };
         self.changes = changes;
-        if placed.is_some() {
-            // Whatever the scheme has said: what is in the index is in the write set.
-            self.push_write(id, key, parts[0], record, true);
-        }
-        let last = self.writes.entries.last();
-        debug_assert!(
-            placed.is_none_or(|it| last.is_some_and(|last| last.record == it)),
-            "what is in the index is in the write set"
-        );
         self.resolve(step)?;
         done
+    }
+
+    /// Obtains a record for each of these parts of a row, absent and nobody else's to write. Returns the first.
+    #[inline(always)]
+    pub(crate) fn make_absent(
+        &mut self,
+        parts: &[&[u8]],
+    ) -> core::result::Result<RecordRef<M>, OutOfMemory> {
+        let Self { heap, verification, .. } = self;
+        let mut bytes = parts.iter().map(|value| verification.stored_bytes(value.len()));
+        let record = match parts {
+            [value] => heap.alloc_record(SlotKind::Record, verification.stored_bytes(value.len())),
+            _ => heap.alloc_row(bytes.by_ref()),
+        }?;
+        self.scheme.begin_insert(&mut context!(self), record);
+        self.verification.placing(record);
+        Ok(record)
+    }
+
+    /// Gives a row back that [`Core::make_absent`] has obtained, from its first record on.
+    ///
+    /// # Safety
+    /// The index has not taken it, so no other thread has seen it.
+    pub(crate) unsafe fn give_back(&mut self, first: RecordRef<M>) {
+        self.scheme.cancel_insert(&mut context!(self), first);
+        first.row().skip(1).for_each(S::cancel_part);
+        // SAFETY: the caller's promise.
+        unsafe { self.heap.free_row(first) };
+    }
+
+    /// The index has taken the record with these `changes`: tells the scheme, and adds the write of key and value. Whatever
+    /// the scheme says, which is returned: what is in the index is in the write set.
+    #[inline(always)]
+    pub(crate) fn note_placed(
+        &mut self,
+        id: TableId,
+        table: &Table<M>,
+        (key, value): (&[u8], &[u8]),
+        record: RecordRef<M>,
+        changes: &[Change<M>],
+    ) -> Step<M, ()> {
+        self.verification.placed(record, table, key);
+        let step = self.scheme.after_insert(&mut context!(self), Some(record), changes);
+        if S::NEEDS.watches_gaps {
+            self.gaps.settle(id, key, changes);
+        }
+        self.push_write(id, key, value, record, true);
+        step
     }
 
     /// Adds the write of a record that has none yet, and returns its index.

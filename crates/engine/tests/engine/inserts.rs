@@ -1,12 +1,12 @@
 //! Rows that are inserted together: the same rows, and the same refusals, as of insertions one after another, under every
 //! scheme, and all or none to transactions beside.
 
-use crate::kit::{Db, Dice, drawn, index, seeds};
+use crate::kit::{Db, Dice, drawn, index, rows_of, seeds, until_committed};
 use chiliad_engine::names::all;
 use chiliad_engine::{
     Error, GroupSpec, Intent, Options, Range, TableId, TableSpec, Transaction, VALUE_BYTES_MAX,
 };
-use chiliad_machine::{Fault, Interleaved, Machine};
+use chiliad_machine::{Fault, Interleaved};
 use chiliad_simulator::{Run, Sim};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -22,15 +22,6 @@ fn one_by_one(model: &mut Model, rows: &[(Vec<u8>, Vec<u8>)]) -> Option<usize> {
         model.insert(key.clone(), value.clone());
         false
     })
-}
-
-fn rows_of(tx: &mut dyn Transaction, table: TableId) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let scanned = tx.scan(table, Range::all()).expect("no conflict");
-    let entries = tx.entries(scanned).expect("its own").iter();
-    let row = |it: &chiliad_engine::Entry| {
-        (tx.key(*it).expect("its own").to_vec(), tx.bytes(it.row).expect("its own").to_vec())
-    };
-    entries.map(row).collect()
 }
 
 /// Rows as of an order, or with keys that repeat, go back, end in the middle of others, or are long; now and then one that
@@ -91,7 +82,11 @@ fn compare(db: &Db<Interleaved>, spec: TableSpec, seed: u64) {
         }
         if ordered {
             let expected: Vec<_> = model.clone().into_iter().collect();
-            assert_eq!(rows_of(&mut tx, table), expected, "{scheme}, turn {turn}");
+            assert_eq!(
+                rows_of(&mut tx, table, Range::all()).expect("no conflict"),
+                expected,
+                "{scheme}, turn {turn}"
+            );
         }
         if dice.below(4) == 0 {
             tx.rollback();
@@ -107,7 +102,10 @@ fn compare(db: &Db<Interleaved>, spec: TableSpec, seed: u64) {
         assert_eq!(tx.bytes(row).expect("its own"), value, "{scheme}");
     }
     if ordered {
-        assert!(rows_of(&mut tx, table).into_iter().eq(kept), "{scheme}");
+        assert!(
+            rows_of(&mut tx, table, Range::all()).expect("no conflict").into_iter().eq(kept),
+            "{scheme}"
+        );
     }
     tx.commit().expect("alone");
 }
@@ -145,7 +143,12 @@ fn rows_that_no_table_takes_are_refused() {
             tx.insert_many(table, &[(b"a", b"1"), (b"b", b"2"), (&long, b"3"), (b"c", b"4")]);
         assert!(matches!(said, Err(Error::KeyTooLong { .. })), "{}: {said:?}", info.name);
         let expected = rows.map(|(key, value)| (key.to_vec(), value.to_vec()));
-        assert_eq!(rows_of(&mut tx, table), expected, "{}: those before", info.name);
+        assert_eq!(
+            rows_of(&mut tx, table, Range::all()).expect("no conflict"),
+            expected,
+            "{}: those before",
+            info.name
+        );
         tx.commit().expect("alone");
         let mut tx = worker.begin(&Intent::read_only()).expect("begins");
         let said = tx.insert_many(table, &[(b"x", b"1")]);
@@ -171,7 +174,12 @@ fn memory_that_runs_out_is_an_error_and_leaves_nothing() {
         tx.rollback();
         (0..20).for_each(|_| db.tick());
         let mut tx = worker.begin(&Intent::update()).expect("begins");
-        assert_eq!(rows_of(&mut tx, table), [], "{}", info.name);
+        assert_eq!(
+            rows_of(&mut tx, table, Range::all()).expect("no conflict"),
+            [],
+            "{}",
+            info.name
+        );
     }
 }
 
@@ -197,31 +205,11 @@ impl World {
         Self { db, orders, lines }
     }
 
-    /// Runs a transaction until it commits, and stands back between two attempts.
-    fn run<R>(
-        &self,
-        by: u64,
-        mut body: impl FnMut(&mut dyn Transaction) -> chiliad_engine::Result<R>,
-    ) -> R {
-        let mut worker = self.db.worker().expect("a slot");
-        let mut dice = Dice(by + 1);
-        loop {
-            let mut tx = worker.begin(&Intent::update()).expect("begins");
-            match body(&mut tx).and_then(|done| tx.commit().map(|_| done)) {
-                Ok(done) => return done,
-                Err(Error::Conflict(_)) => {
-                    Sim::park_until(Sim::now() + dice.below(20_000));
-                }
-                Err(other) => panic!("{other}"),
-            }
-        }
-    }
-
     fn order(&self, by: u64) {
         for n in 0..ORDERS {
             let order = 2 * n + by;
             let count = 1 + (order * 7 + by) % 9;
-            self.run(by, |tx| {
+            until_committed(&self.db, by, |tx| {
                 tx.insert(self.orders, &order.to_be_bytes(), &count.to_le_bytes())?;
                 let keys: Vec<_> = (1..=count).map(|at| line(order, at)).collect();
                 let rows: Vec<_> = keys.iter().map(|key| (&key[..], &b"line"[..])).collect();
@@ -233,9 +221,9 @@ impl World {
     /// Reads orders with their lines, all of which are there or none.
     fn check(&self, by: u64) {
         for _ in 0..4 {
-            let (orders, lines) = self.run(by, |tx| {
-                let orders = rows_of_or(tx, self.orders)?;
-                Ok((orders, rows_of_or(tx, self.lines)?))
+            let (orders, lines) = until_committed(&self.db, by, |tx| {
+                let orders = rows_of(tx, self.orders, Range::all())?;
+                Ok((orders, rows_of(tx, self.lines, Range::all())?))
             });
             let expected = orders.iter().flat_map(|(order, count)| {
                 let number = |bytes: &[u8]| <[u8; 8]>::try_from(bytes).expect("eight bytes");
@@ -245,14 +233,6 @@ impl World {
             assert!(lines.into_iter().map(|(key, _)| key).eq(expected), "half an order");
         }
     }
-}
-
-type Rows = Vec<(Vec<u8>, Vec<u8>)>;
-
-fn rows_of_or(tx: &mut dyn Transaction, table: TableId) -> chiliad_engine::Result<Rows> {
-    let scanned = tx.scan(table, Range::all())?;
-    let entries = tx.entries(scanned)?.iter();
-    entries.map(|it| Ok((tx.key(*it)?.to_vec(), tx.bytes(it.row)?.to_vec()))).collect()
 }
 
 /// Two clients that order and one that looks: what the run ends with.

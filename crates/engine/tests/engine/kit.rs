@@ -2,7 +2,8 @@
 
 use chiliad_engine::any;
 use chiliad_engine::{
-    Intent, KeyPart, Options, PartType, Result, Running, SecondarySpec, Session, Source, Store,
+    Error, Intent, KeyPart, Options, PartType, Range, Result, Running, SecondarySpec, Session,
+    Source, Store, TableId, Transaction,
 };
 use chiliad_machine::{Fault, Interleaved, Machine};
 use chiliad_simulated::open_on_simulator;
@@ -124,6 +125,39 @@ pub fn schedule(seed: u64) -> Schedule {
 pub fn drawn(seed: u64, fault: Option<&'static Fault>) -> Config {
     let memory_model = if seed.is_multiple_of(2) { MemoryModel::Tso } else { MemoryModel::Sc };
     Config { memory_model, schedule: schedule(seed), fault, ..Config::new(seed) }
+}
+
+/// Runs a transaction on a worker of its own until it commits. Between two attempts it stands back for as long as the dice of
+/// `by` say, so that of two in each other's way one gets on.
+pub fn until_committed<R>(
+    db: &Db<Sim>,
+    by: u64,
+    mut body: impl FnMut(&mut dyn Transaction) -> Result<R>,
+) -> R {
+    let mut worker = db.worker().expect("a slot");
+    let mut dice = Dice(by + 1);
+    loop {
+        let mut tx = worker.begin(&Intent::update()).expect("begins");
+        let done = body(&mut tx).and_then(|done| tx.commit().map(|_| done));
+        match done {
+            Ok(done) => return done,
+            Err(Error::Conflict(_)) => {
+                Sim::park_until(Sim::now() + dice.below(20_000));
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+}
+
+/// Keys and bytes of the rows of a range.
+pub fn rows_of(
+    tx: &mut dyn Transaction,
+    table: TableId,
+    range: Range<'_>,
+) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+    let scanned = tx.scan(table, range)?;
+    let entries = tx.entries(scanned)?.iter();
+    entries.map(|it| Ok((tx.key(*it)?.to_vec(), tx.bytes(it.row)?.to_vec()))).collect()
 }
 
 /// A core that ticks until the run is over.

@@ -1,6 +1,6 @@
 //! Rows that are shown one after another and not kept: the same rows as those of a scan or of look-ups, under every scheme.
 
-use crate::kit::{Db, Dice, index};
+use crate::kit::{Db, Dice, index, rows_of};
 use chiliad_engine::names::all;
 use chiliad_engine::{
     Error, GroupSpec, Integer, Intent, KEY_BYTES_MAX, Number, Options, Range, Snapshots, TableId,
@@ -12,15 +12,6 @@ use core::ops::{Bound, ControlFlow};
 const ROWS: u64 = 2_000;
 
 type Shown = Vec<(Vec<u8>, Vec<u8>)>;
-
-fn by_scan(tx: &mut dyn Transaction, table: chiliad_engine::TableId, range: Range<'_>) -> Shown {
-    let scanned = tx.scan(table, range).expect("no conflict");
-    let entries = tx.entries(scanned).expect("its own").iter();
-    let shown = |it: &chiliad_engine::Entry| {
-        (tx.key(*it).expect("its own").to_vec(), tx.bytes(it.row).expect("its own").to_vec())
-    };
-    entries.map(shown).collect()
-}
 
 fn by_visit(tx: &mut dyn Transaction, table: chiliad_engine::TableId, range: Range<'_>) -> Shown {
     let mut shown = Vec::new();
@@ -63,7 +54,7 @@ fn compare(db: &Db<Interleaved>) {
         let high = if round % 3 == 0 { Bound::Unbounded } else { Bound::Excluded(&high[..]) };
         let limit = if round % 4 == 0 { dice.below(70) as usize } else { usize::MAX };
         let range = Range { low, high, reverse: round % 2 == 0, limit };
-        let expected = by_scan(&mut tx, table, range);
+        let expected = rows_of(&mut tx, table, range).expect("no conflict");
         assert_eq!(by_visit(&mut tx, table, range), expected, "{}: {range:?}", db.scheme());
         let stop = dice.below(100) as usize;
         let mut seen = 0;

@@ -1,10 +1,10 @@
 //! Rows that are shown while others change them, on simulated cores: no transaction that commits has been shown a state that
 //! never was. Nothing is recorded here, since where it is each row that is shown is kept as well.
 
-use crate::kit::{Db, Dice, drawn, index, seeds};
+use crate::kit::{Db, drawn, index, seeds, until_committed};
 use chiliad_engine::names::all;
-use chiliad_engine::{Error, Intent, Options, Range, Result, TableId, TableSpec, Transaction};
-use chiliad_machine::{Fault, Interleaved, Machine};
+use chiliad_engine::{Options, Range, TableId, TableSpec};
+use chiliad_machine::{Fault, Interleaved};
 use chiliad_simulator::{Run, Sim};
 use core::ops::ControlFlow;
 use std::cell::RefCell;
@@ -46,28 +46,10 @@ impl World {
         Self { db, tables, other, sums: RefCell::default() }
     }
 
-    /// Runs a transaction until it commits. Between two attempts it stands back, so that of two in each other's way one gets
-    /// on.
-    fn run<R>(&self, by: u64, mut body: impl FnMut(&mut dyn Transaction) -> Result<R>) -> R {
-        let mut worker = self.db.worker().expect("a slot");
-        let mut dice = Dice(by + 1);
-        loop {
-            let mut tx = worker.begin(&Intent::update()).expect("begins");
-            let done = body(&mut tx).and_then(|done| tx.commit().map(|_| done));
-            match done {
-                Ok(done) => return done,
-                Err(Error::Conflict(_)) => {
-                    Sim::park_until(Sim::now() + dice.below(20_000));
-                }
-                Err(other) => panic!("{other}"),
-            }
-        }
-    }
-
     fn transfers(&self, by: u64) {
         for turn in 0..6 {
             let (from, to) = ((by + turn) % ACCOUNTS, (by + 5 * turn + 1) % ACCOUNTS);
-            self.run(by, |tx| {
+            until_committed(&self.db, by, |tx| {
                 for (table, (key, n)) in self.tables.iter().flat_map(|&table| {
                     [(from, 1_u64.wrapping_neg()), (to, 1)].map(|change| (table, change))
                 }) {
@@ -84,7 +66,7 @@ impl World {
         let keys: Vec<_> = (0..ACCOUNTS).map(u64::to_be_bytes).collect();
         let keys: Vec<_> = keys.iter().map(|key| &key[..]).collect();
         for _ in 0..4 {
-            let sums = self.run(by, |tx| {
+            let sums = until_committed(&self.db, by, |tx| {
                 let mut sums = [0; 4];
                 for (sum, table) in sums.iter_mut().zip(self.tables) {
                     tx.visit_many(table, &keys, &mut |_, row| {

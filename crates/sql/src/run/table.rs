@@ -8,7 +8,7 @@ use crate::expr::{Context, Expr, look};
 use crate::faults::{BOUND_LEFT_OUT, ORDER_TURNED};
 use crate::plan::Access;
 use crate::storage::KEY_BYTES;
-use chiliad_api::{Get, GetKind, Range, Row};
+use chiliad_api::{Get, Range, Row};
 use chiliad_row::key::prefix_end;
 use core::ops::{Bound, ControlFlow};
 use std::borrow::Cow;
@@ -232,9 +232,8 @@ fn points(
         let (keys, later) = rest.split_at(batch.min(rest.len()));
         (rest, batch) = (later, BATCH);
         keys.iter().for_each(|key| claim(access, key, cx));
-        let kind = if access.for_update { GetKind::Update } else { GetKind::Read };
-        let get = |key| Get { table: id, key, kind };
-        let gets: Vec<Get<'_>> = keys.iter().map(Vec::as_slice).map(get).collect();
+        let get = if access.for_update { Get::update } else { Get::read };
+        let gets: Vec<Get<'_>> = keys.iter().map(|key| get(id, key)).collect();
         let mut rows = vec![None; gets.len()];
         transaction(cx)?.get_many(&gets, &mut rows)?;
         for row in rows.into_iter().flatten() {

@@ -93,7 +93,7 @@ impl<M: Machine> Pair<M> {
                 let Self { index, heap, changes, finger, .. } = pair;
                 let keys = || rest.iter().map(Vec::as_slice);
                 let run = index.plan_run(heap, keys(), finger)?;
-                let new = &rest[..run.len()];
+                let new = &rest[..run.length()];
                 let seen: Vec<_> = new
                     .iter()
                     .map(|key| match index.get(heap, key) {
@@ -106,7 +106,7 @@ impl<M: Machine> Pair<M> {
                 changes.clear();
                 assert!(index.insert_run(&run, keys(), &records, changes, finger), "alone");
                 pair.model.extend(new.iter().cloned().zip(records));
-                let taken = run.len();
+                let taken = run.length();
                 seen.into_iter().for_each(|seen| pair.check_changes(seen));
                 Some(taken)
             });
@@ -356,7 +356,7 @@ fn keys_in_order_are_inserted_in_runs() {
         let Pair { index, heap, finger, .. } = &mut pair;
         heap.pin();
         let run = index.plan_run(heap, keys.into_iter(), finger);
-        assert!(run.is_none_or(|run| run.len() == 1), "{keys:?}");
+        assert!(run.is_none_or(|run| run.length() == 1), "{keys:?}");
         heap.unpin();
     }
 }

@@ -112,7 +112,13 @@ impl Request {
         let count = self.take_oldest(tables, tx, &mut room)?;
         let outgoing = &mut room[..count];
 
-        let orders = self.find_orders(tables, tx, outgoing)?;
+        let mut keys = [([0; 7], [0; 8]); DISTRICTS_MAX];
+        for (keys, &Outgoing { d, o, .. }) in keys.iter_mut().zip(&*outgoing) {
+            *keys = (schema::key::order(self.w, d, o), schema::key::order_line(self.w, d, o, 1));
+        }
+        let ahead = keys.each_ref().map(|(_, line)| Get::approach(tables.order_line, line));
+        let orders = keys[..count].iter().map(|(order, _)| &order[..]);
+        let orders = find(tx, tables.order, orders, &ahead[..count])?;
         let mut keys = [[0; 5]; DISTRICTS_MAX];
         for (at, order) in outgoing.iter_mut().enumerate() {
             let row = tx.modify(present(orders[at])?)?;
@@ -123,7 +129,8 @@ impl Request {
         for order in &mut *outgoing {
             self.deliver_lines(tables, tx, order)?;
         }
-        let customers = find(tx, tables.customer, &keys[..count])?;
+        let customers = keys[..count].iter().map(|key| &key[..]);
+        let customers = find(tx, tables.customer, customers, &[])?;
         for (at, order) in outgoing.iter().enumerate() {
             customer::deliver(tx.modify(present(customers[at])?)?, order.amount);
         }
@@ -152,28 +159,6 @@ impl Request {
         Ok(count)
     }
 
-    /// Finds the orders, on the way to their lines.
-    fn find_orders<T: Transaction + ?Sized>(
-        &self,
-        tables: &Tables,
-        tx: &mut T,
-        outgoing: &[Outgoing],
-    ) -> Result<[Option<Row>; DISTRICTS_MAX]> {
-        let mut keys = [([0; 7], [0; 8]); DISTRICTS_MAX];
-        for (keys, &Outgoing { d, o, .. }) in keys.iter_mut().zip(outgoing) {
-            *keys = (schema::key::order(self.w, d, o), schema::key::order_line(self.w, d, o, 1));
-        }
-        let count = outgoing.len();
-        let mut gets = [Get::update(tables.order, &[]); 2 * DISTRICTS_MAX];
-        for (at, (order, line)) in keys[..count].iter().enumerate() {
-            gets[at].key = order;
-            gets[count + at] = Get::approach(tables.order_line, line);
-        }
-        let mut rows = [None; 2 * DISTRICTS_MAX];
-        tx.get_many(&gets[..2 * count], &mut rows[..2 * count])?;
-        Ok(core::array::from_fn(|at| rows[at].filter(|_| at < count)))
-    }
-
     fn deliver_lines<T: Transaction + ?Sized>(
         &self,
         tables: &Tables,
@@ -194,17 +179,22 @@ impl Request {
     }
 }
 
-/// Finds the rows with `keys`, to be written, at most one for each district, in one group.
-fn find<T: Transaction + ?Sized, const BYTES: usize>(
+/// Finds the rows with `keys`, to be written, at most one for each district, in one group that goes `ahead` to as many
+/// other places at most.
+fn find<'k, T: Transaction + ?Sized>(
     tx: &mut T,
     table: TableId,
-    keys: &[[u8; BYTES]],
+    keys: impl Iterator<Item = &'k [u8]>,
+    ahead: &[Get<'k>],
 ) -> Result<[Option<Row>; DISTRICTS_MAX]> {
-    let mut gets = [Get::update(table, &[]); DISTRICTS_MAX];
-    for (get, key) in gets.iter_mut().zip(keys) {
-        get.key = key;
+    let mut gets = [Get::update(table, &[]); 2 * DISTRICTS_MAX];
+    let mut count = 0;
+    for get in keys.map(|key| Get::update(table, key)).chain(ahead.iter().copied()) {
+        gets[count] = get;
+        count += 1;
     }
-    let mut rows = [None; DISTRICTS_MAX];
-    tx.get_many(&gets[..keys.len()], &mut rows[..keys.len()])?;
-    Ok(rows)
+    let mut rows = [None; 2 * DISTRICTS_MAX];
+    tx.get_many(&gets[..count], &mut rows[..count])?;
+    // An approach has no answer.
+    Ok(core::array::from_fn(|at| rows[at]))
 }

@@ -17,7 +17,7 @@ use chiliad_api::{Error, Get, Result, Row, Transaction};
 
 /// The most lines of an order.
 pub(super) const LINES_MAX: usize = 15;
-/// The most look-ups: three rows, and an item and two parts of a stock for each line.
+/// The most look-ups: three rows, an item and two parts of a stock for each line, and the way to the customer's orders.
 const LOOK_UPS_MAX: usize = 3 + 3 * LINES_MAX + 1;
 
 /// One line of the order.

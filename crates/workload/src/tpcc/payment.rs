@@ -3,7 +3,8 @@
 //!
 //! 60 times in a hundred the customer is named by the last name: a scan of the index by name, of
 //! which the one at position ceil(n/2) by first name is meant. Warehouse, district and the parts of
-//! the customer are then found in one group of four. The totals of warehouse and district are changed in these rows or, where they are apart, added to blindly: the terminal does not show them. A
+//! the customer are then found in one group of four. The totals of warehouse and district are changed in
+//! these rows or, where they are apart, added to blindly: the terminal does not show them. A
 //! customer with bad credit gets the payment written in front of C_DATA, which grows up to its limit.
 //! It inserts a row of HISTORY, numbered by the client.
 

@@ -224,11 +224,7 @@ impl Client {
         {
             let mut gets = [Get::read(table, &[]); GROUP];
             for (at, (get, key)) in gets.iter_mut().zip(keys).enumerate() {
-                *get = if group * GROUP + at < self.reads {
-                    Get::read(table, key)
-                } else {
-                    Get::update(table, key)
-                };
+                *get = look_up(table, key, group * GROUP + at < self.reads);
             }
             tx.get_many(&gets[..keys.len()], rows)?;
         }
@@ -290,12 +286,7 @@ impl Client {
             }
             let mut gets = [Get::read(self.table, &[]); GROUP];
             for (get, &place) in gets.iter_mut().zip(&self.order[at..at + group]) {
-                let key = &self.keys[place];
-                *get = if place < self.reads {
-                    Get::read(self.table, key)
-                } else {
-                    Get::update(self.table, key)
-                };
+                *get = look_up(self.table, &self.keys[place], place < self.reads);
             }
             tx.get_many(&gets[..group], &mut self.rows[at..at + group])?;
             at += group;
@@ -322,6 +313,12 @@ impl Client {
         count.copy_from_slice(&u64::from_le_bytes(word).wrapping_add(1).to_le_bytes());
         filling.fill(self.count as u8);
     }
+}
+
+/// The look-up of a record that is read, and written unless it `is_read` only.
+#[inline]
+fn look_up(table: TableId, key: &[u8], is_read: bool) -> Get<'_> {
+    if is_read { Get::read(table, key) } else { Get::update(table, key) }
 }
 
 #[inline]

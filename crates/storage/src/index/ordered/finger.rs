@@ -135,9 +135,9 @@ impl<M: Machine> OrderedIndex<M> {
             return false;
         }
         let entry = Entry::inline(slice, rank, insertion.record);
-        let Some(members) = Self::insert_entry(leaf, stamp, index, entry, insertion) else {
-            return false;
-        };
+        let entries = (1, core::iter::once(entry));
+        let inserted = Self::insert_entries(leaf, stamp, index, entries, insertion.changes);
+        let Some(members) = inserted else { return false };
         M::mark("inserted near the last");
         finger.stay(members);
         true

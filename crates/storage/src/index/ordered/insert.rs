@@ -101,8 +101,9 @@ impl<M: Machine> OrderedIndex<M> {
                 }
                 let entry = Self::entry(heap, supplies, &path, insertion)?;
                 let done = if path.stamp.count() < LEAF_SLOTS {
-                    let inserted =
-                        Self::insert_entry(path.leaf, path.stamp, index, entry, insertion);
+                    let (leaf, entries) = (path.leaf, (1, core::iter::once(entry)));
+                    let changes = &mut *insertion.changes;
+                    let inserted = Self::insert_entries(leaf, path.stamp, index, entries, changes);
                     if let Some(members) = inserted {
                         finger.point(self, &path, path.leaf, (members, path.high));
                     }
@@ -132,25 +133,25 @@ impl<M: Machine> OrderedIndex<M> {
         Ok(Entry { slice: path.slice, kind: KIND_CELL, link: cell.target() })
     }
 
-    /// Puts the entry into a leaf with room, which is still as `stamp` says. Returns the count of its guard since then; `None`:
-    /// somebody was in the way.
+    /// Puts so many entries, which follow each other, into a leaf with room, if that is still as `stamp` says. Returns the count
+    /// of its guard since then; `None`: somebody was in the way.
     #[inline]
-    pub(super) fn insert_entry(
+    pub(super) fn insert_entries(
         leaf: &Leaf<M>,
         stamp: Stamp,
         index: usize,
-        entry: Entry,
-        insertion: &mut Insertion<'_, M>,
+        (length, entries): (usize, impl Iterator<Item = Entry>),
+        changes: &mut Changes<M>,
     ) -> Option<u64> {
         let mut held = leaf.version.try_latch(stamp)?;
         if M::fault(&faults::LATCHED_WHILE_WAITING) {
             M::await_line(core::ptr::from_ref(leaf).cast(), 1);
         }
         let count = held.count();
-        leaf.insert(count, index, entry);
-        held.set_count(count + 1);
+        leaf.insert(count, index, length, entries);
+        held.set_count(count + length);
         if !M::fault(&faults::INSERT_FORGETS_GUARD) {
-            count_change(leaf, insertion.changes);
+            count_change(leaf, changes);
         }
         Some(leaf.guard.members())
     }

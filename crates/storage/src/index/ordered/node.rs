@@ -304,28 +304,15 @@ impl<M: Machine> Leaf<M> {
         self.kinds.store(kinds, Ordering::Relaxed);
     }
 
-    /// Puts an entry before entry `index`. The caller holds the latch and sets the count.
-    pub(super) fn insert(&self, count: usize, index: usize, entry: Entry) {
-        debug_assert!(index <= count && count < LEAF_SLOTS, "a leaf has room");
-        debug_assert!(entry.kind <= KIND_LAYER, "kinds are few");
-        M::work(Cost::IndexChange, 1);
-        for to in (index + 1..=count).rev() {
-            self.slices[to].store(self.slices[to - 1].load(Ordering::Relaxed), Ordering::Relaxed);
-            self.links[to].store(self.links[to - 1].load(Ordering::Relaxed), Ordering::Relaxed);
-        }
-        self.slices[index].store(entry.slice, Ordering::Relaxed);
-        self.links[index].store(entry.link, Ordering::Relaxed);
-        let kinds = self.kinds.load(Ordering::Relaxed) & ((1 << HINT_SHIFT) - 1);
-        let below = kinds & ((1 << (4 * index)) - 1);
-        let above = (kinds - below) << 4;
-        let hint = (index as u64) << HINT_SHIFT;
-        let kinds = hint | above | entry.kind << (4 * index) | below;
-        self.kinds.store(kinds, Ordering::Relaxed);
-    }
-
-    /// Makes room for `length` entries before entry `index`, each to be set by [`Leaf::set`]. The caller holds the latch and
-    /// sets the count.
-    pub(super) fn open(&self, count: usize, index: usize, length: usize) {
+    /// Puts so many `entries`, in order, before entry `index`. The caller holds the latch and sets the count.
+    #[inline]
+    pub(super) fn insert(
+        &self,
+        count: usize,
+        index: usize,
+        length: usize,
+        entries: impl Iterator<Item = Entry>,
+    ) {
         debug_assert!(index <= count && count + length <= LEAF_SLOTS, "a leaf has room");
         M::work(Cost::IndexChange, length as u32);
         for from in (index..count).rev() {
@@ -333,19 +320,20 @@ impl<M: Machine> Leaf<M> {
             self.slices[to].store(self.slices[from].load(Ordering::Relaxed), Ordering::Relaxed);
             self.links[to].store(self.links[from].load(Ordering::Relaxed), Ordering::Relaxed);
         }
+        let (mut at, mut new) = (index, 0);
+        for entry in entries {
+            debug_assert!(entry.kind <= KIND_LAYER, "kinds are few");
+            self.slices[at].store(entry.slice, Ordering::Relaxed);
+            self.links[at].store(entry.link, Ordering::Relaxed);
+            new |= entry.kind << (4 * at);
+            at += 1;
+        }
+        debug_assert!(at == index + length, "as many as there is room for");
         let kinds = self.kinds.load(Ordering::Relaxed) & ((1 << HINT_SHIFT) - 1);
         let below = kinds & ((1 << (4 * index)) - 1);
         let above = (kinds - below) << (4 * length);
-        self.kinds.store(HINT_NONE << HINT_SHIFT | above | below, Ordering::Relaxed);
-    }
-
-    /// Sets entry `index`, for which [`Leaf::open`] has made room. The caller holds the latch.
-    pub(super) fn set(&self, index: usize, entry: Entry) {
-        debug_assert!(index < LEAF_SLOTS && entry.kind <= KIND_LAYER, "an entry of the leaf");
-        self.slices[index].store(entry.slice, Ordering::Relaxed);
-        self.links[index].store(entry.link, Ordering::Relaxed);
-        let kinds = self.kinds.load(Ordering::Relaxed);
-        self.kinds.store(kinds | entry.kind << (4 * index), Ordering::Relaxed);
+        let hint = (at as u64 - 1) << HINT_SHIFT;
+        self.kinds.store(hint | above | new | below, Ordering::Relaxed);
     }
 
     /// Takes entry `index` out. The caller holds the latch and sets the count.

@@ -5,7 +5,6 @@
 //! which were obtained in between, if the leaf is still as it was. All else goes by [`OrderedIndex::insert_near`].
 
 use super::finger::Finger;
-use super::insertion::count_change;
 use super::node::{Entry, LEAF_SLOTS, Leaf, Spot};
 use super::slice::{SLICE_BYTES, rank_at, slice_at};
 use super::version::Stamp;
@@ -27,15 +26,9 @@ impl<M: Machine> Run<'_, M> {
     /// How many keys, one at least.
     #[must_use]
     #[inline]
-    pub fn len(&self) -> usize {
+    pub fn length(&self) -> usize {
         debug_assert!((1..=LEAF_SLOTS).contains(&self.length), "a leaf has room for them");
         self.length
-    }
-
-    /// Whether there are none, which never is.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.length == 0
     }
 }
 
@@ -88,21 +81,12 @@ impl<M: Machine> OrderedIndex<M> {
         finger: &mut Finger<M>,
     ) -> bool {
         let &Run { leaf, stamp, index, length } = run;
-        let Some(mut held) = leaf.version.try_latch(stamp) else { return false };
-        let count = held.count();
-        debug_assert!(count + length <= LEAF_SLOTS, "a leaf has room");
-        leaf.open(count, index, length);
-        let mut entries = keys.zip(&records[..length]);
-        for at in index..index + length {
-            let (key, &record) = entries.next().expect("a key for each record");
-            leaf.set(at, Entry::inline(slice_at(key, 0), rank_at(key, 0), record));
-        }
-        leaf.set_hint(index + length - 1);
-        held.set_count(count + length);
-        if !M::fault(&faults::INSERT_FORGETS_GUARD) {
-            count_change(leaf, changes);
-        }
-        finger.stay(leaf.guard.members());
+        let entries = keys
+            .zip(&records[..length])
+            .map(|(key, &record)| Entry::inline(slice_at(key, 0), rank_at(key, 0), record));
+        let inserted = Self::insert_entries(leaf, stamp, index, (length, entries), changes);
+        let Some(members) = inserted else { return false };
+        finger.stay(members);
         M::mark("run inserted");
         true
     }

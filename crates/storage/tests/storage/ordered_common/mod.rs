@@ -175,7 +175,7 @@ impl<'a, M: Machine> Worker<'a, M> {
         self.heap.pin();
         let run = self.index.plan_run(&self.heap, keys.iter().map(Vec::as_slice), &self.finger);
         if let Some(run) = run {
-            let out = &out[..run.len()];
+            let out = &out[..run.length()];
             let records: Vec<_> = out.iter().map(|&n| record_for(&mut self.heap, n)).collect();
             let (keys_in, changes) = (keys.iter().map(Vec::as_slice), &mut Vec::new());
             if self.index.insert_run(&run, keys_in, &records, changes, &mut self.finger) {
