@@ -135,8 +135,9 @@ impl Deep<'_> {
         if !has_library_source() {
             return skip(name, "rustup component add --toolchain nightly rust-src");
         }
+        let sees_all = "--cfg copies_by_word -Cunsafe-allow-abi-mismatch=sanitizer";
         let flags = [
-            ("RUSTFLAGS", format!("-Zsanitizer={name} -Cunsafe-allow-abi-mismatch=sanitizer")),
+            ("RUSTFLAGS", format!("-Zsanitizer={name} {sees_all}")),
             ("TSAN_OPTIONS", "halt_on_error=1".to_owned()),
             ("CARGO_TARGET_DIR", target_dir(self.root, name)),
         ];

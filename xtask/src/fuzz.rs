@@ -44,7 +44,7 @@ const FLAGS: &str = "-Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
     -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares \
-    --cfg fuzzing -Zsanitizer=address";
+    --cfg fuzzing --cfg copies_by_word -Zsanitizer=address";
 
 /// Bounds for one input: seconds, memory in all and at once in MiB, its length in bytes.
 const LIMITS: [&str; 5] = [

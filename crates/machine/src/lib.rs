@@ -53,6 +53,8 @@ mod sparse;
 mod spin;
 pub mod tasks;
 mod turn;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 pub use affinity::{allowed_cores, restrict_to_cores, thread_switches};
 pub use allocator::{Allocator, Buffer};
@@ -121,7 +123,10 @@ pub trait Word: Sized + 'static {
     fn read_bytes(source: &[Self], target: &mut [u8]);
     /// Writes `source` to the words of `target`, relaxed; see [`copy_in`].
     fn write_bytes(target: &[Self], source: &[u8]);
-    /// Copies as many words from `source` to `target`, relaxed.
+    /// Copies as many words as `target` has from `source` to it, relaxed.
+    ///
+    /// # Panics
+    /// When `source` is shorter.
     fn copy_words(target: &[Self], source: &[Self]);
     /// Writes the word.
     fn store(&self, value: u64, order: Ordering);

@@ -4,6 +4,8 @@ use crate::{
     Class, Cost, Fault, LINE_BYTES, Link, Machine, Tagged, Ticks, Woken, Word, WorkerId, bytes,
     sleepers, turn,
 };
+#[cfg(target_arch = "x86_64")]
+use crate::{bytes::words_for, wide};
 use core::alloc::Layout;
 use core::cell::Cell;
 use core::ptr::NonNull;
@@ -39,14 +41,43 @@ impl Word for NativeWord {
     }
     #[inline]
     fn read_bytes(source: &[Self], target: &mut [u8]) {
+        #[cfg(target_arch = "x86_64")]
+        if wide::SERVES && target.len() >= 8 {
+            let source = &source[..words_for(target.len())];
+            // SAFETY: both are so long, and nobody else has the target. Words are atomics.
+            unsafe { wide::copy(target.as_mut_ptr(), source.as_ptr().cast(), target.len()) };
+            return;
+        }
         bytes::read(source, target);
     }
     #[inline]
     fn write_bytes(target: &[Self], source: &[u8]) {
+        #[cfg(target_arch = "x86_64")]
+        if wide::SERVES && source.len() >= 8 {
+            let target = &target[..words_for(source.len())];
+            let whole = source.len() & !7;
+            // SAFETY: both are so long, and nobody writes the source meanwhile. Words are atomics: who has a reference may
+            // write.
+            unsafe { wide::copy(target.as_ptr().cast_mut().cast(), source.as_ptr(), whole) };
+            if let Some(last) = target.get(whole / 8) {
+                last.store(bytes::last_word(source), Ordering::Relaxed);
+            }
+            return;
+        }
         bytes::write(target, source);
     }
     #[inline]
     fn copy_words(target: &[Self], source: &[Self]) {
+        #[cfg(target_arch = "x86_64")]
+        if wide::SERVES && !target.is_empty() {
+            let source = &source[..target.len()];
+            // SAFETY: both are so long. Words are atomics: who has a reference may write.
+            unsafe {
+                let target_start = target.as_ptr().cast_mut().cast();
+                wide::copy(target_start, source.as_ptr().cast(), size_of_val(source));
+            }
+            return;
+        }
         bytes::copy(target, source);
     }
     #[inline]
