@@ -296,6 +296,27 @@ impl<M: Machine> RecordRef<M> {
         }
     }
 
+    /// Makes a slot of this size class a record with the in-place value of `source`, which must fit and whose writers the
+    /// caller excludes, and with the older versions at `next`. The word stays.
+    #[inline]
+    pub(crate) fn begin_copy(
+        self,
+        class: u8,
+        source: Self,
+        next: Option<Self>,
+        scheme_words: usize,
+    ) {
+        debug_assert!(self != source && next != Some(self), "a copy is another slot");
+        debug_assert!(!M::SPARSE || source.sparse().is_none(), "all of the value is there");
+        let bytes = source.length();
+        copy_words(self.payload(bytes), source.payload(bytes));
+        let note = self.note_of(usize::from(class) << CLASS_SHIFT, bytes);
+        self.set_link(next, note, Ordering::Relaxed);
+        for index in 0..scheme_words {
+            self.further(index).store(0, Ordering::Relaxed);
+        }
+    }
+
     /// The value is in place and this long.
     #[inline]
     fn set_length(self, bytes: usize) {

@@ -11,7 +11,7 @@
 //! looks after.
 
 use crate::budget::OutOfMemory;
-use crate::classes::{HEAD_BYTES, class_bytes, class_for};
+use crate::classes::class_bytes;
 use crate::heap::{Kind, LocalHeap};
 use crate::record::{Record, RecordRef};
 use crate::sparse;
@@ -25,12 +25,14 @@ pub(crate) fn segment_bytes<M: Machine>() -> usize {
     if M::explores() { 128 } else { 4 << 10 }
 }
 
-/// The size class of a block in a segment for a value of so many bytes; `None` where there is none, or the block would be
-/// sparse.
+/// The size class of the block for a version of `source`, which has room for as much; `None` where it does not belong in a
+/// segment.
 #[inline]
-fn block_class<M: Machine>(heap: &LocalHeap<M>, bytes: usize) -> Option<u8> {
-    let class = class_for(HEAD_BYTES + bytes + 8 * heap.scheme_words)?;
-    sparse::shape::<M>(heap.shared().kept, class).is_none().then_some(class)
+fn block_class<M: Machine>(heap: &LocalHeap<M>, source: RecordRef<M>) -> Option<u8> {
+    let class = source.class();
+    let belongs = 2 * class_bytes(class) <= segment_bytes::<M>()
+        && sparse::shape::<M>(heap.shared().kept, class).is_none();
+    belongs.then_some(class)
 }
 
 /// A segment is freed when nobody needs its first version any more.
@@ -88,7 +90,8 @@ impl<M: Machine> Segments<M> {
         Plan { segment: 0, left_bytes }
     }
 
-    /// Makes sure of the memory for one block more, for a value of so many bytes. `false`: it does not belong in a segment.
+    /// Makes sure of the memory for one block more, for the version in place of `source`. `false`: it does not belong in a
+    /// segment.
     ///
     /// # Errors
     /// When the memory limit is reached. What is planned need not be laid.
@@ -97,13 +100,10 @@ impl<M: Machine> Segments<M> {
         &mut self,
         heap: &mut LocalHeap<M>,
         plan: &mut Plan,
-        bytes: usize,
+        source: RecordRef<M>,
     ) -> Result<bool, OutOfMemory> {
-        let Some(class) = block_class(heap, bytes) else { return Ok(false) };
+        let Some(class) = block_class(heap, source) else { return Ok(false) };
         let bytes = class_bytes(class);
-        if 2 * bytes > segment_bytes::<M>() {
-            return Ok(false);
-        }
         if plan.left_bytes < bytes {
             self.plan_segment(heap, plan)?;
         }
@@ -125,13 +125,21 @@ impl<M: Machine> Segments<M> {
         Ok(())
     }
 
-    /// Lays a planned block for a value of so many bytes, of a version that was overwritten in `epoch`. Epochs do not fall.
+    /// Lays a planned block: the version in place of `source`, which is overwritten in `epoch`, with older ones at `next`. The
+    /// caller excludes writers. Epochs do not fall. A link that still leads to an expired version may lead to the block
+    /// itself, whose memory that was, and then there is no older one.
     ///
     /// # Panics
     /// When it was not planned.
     #[inline]
-    pub fn lay(&mut self, heap: &LocalHeap<M>, bytes: usize, epoch: u64) -> RecordRef<M> {
-        let class = block_class(heap, bytes).expect("it was planned");
+    pub fn lay(
+        &mut self,
+        heap: &LocalHeap<M>,
+        source: RecordRef<M>,
+        next: Option<RecordRef<M>>,
+        epoch: u64,
+    ) -> RecordRef<M> {
+        let class = source.class();
         let bytes = class_bytes(class);
         if self.place.is_none_or(|_| segment_bytes::<M>() - self.used < bytes) {
             self.close();
@@ -146,7 +154,7 @@ impl<M: Machine> Segments<M> {
         // classes are whole words.
         let block = unsafe { RecordRef::from_raw(place.add(self.used).cast::<Record<M>>()) };
         self.used += bytes;
-        block.begin_life(class, heap.scheme_words);
+        block.begin_copy(class, source, next.filter(|&it| it != block), heap.scheme_words);
         block
     }
 
@@ -198,28 +206,38 @@ mod tests {
         (place..place + segment_bytes::<Native>()).contains(&record.as_ptr().addr())
     }
 
+    /// A record with a value of so many bytes, all of them `content`.
+    fn record(local: &mut LocalHeap<Native>, bytes: usize, content: u8) -> RecordRef<Native> {
+        let record = local.alloc_record(Kind::Record, bytes).expect("there is memory");
+        record.write(&vec![content; bytes]);
+        record
+    }
+
     #[test]
     fn blocks_lie_in_order_and_go_as_one() {
         let heap = Heap::<Native>::new(u64::MAX);
         let mut local = LocalHeap::new(&heap).expect("a slot");
         let mut segments = Segments::default();
-        let (mut blocks, mut epoch) = (Vec::new(), 0);
+        let (mut blocks, mut epoch) = (Vec::<(RecordRef<Native>, _, _)>::new(), 0);
         while segments.full.len() < 3 {
             epoch += 1;
-            let sizes = [epoch as usize % 90, 500, 1];
+            let sources = [epoch as usize % 90, 500, 1]
+                .map(|bytes| (record(&mut local, bytes, epoch as u8), bytes));
             let mut plan = segments.plan();
-            for bytes in sizes {
-                assert_eq!(segments.plan_block(&mut local, &mut plan, bytes), Ok(true));
+            for (source, _) in sources {
+                assert_eq!(segments.plan_block(&mut local, &mut plan, source), Ok(true));
             }
-            for bytes in sizes {
-                let block = segments.lay(&local, bytes, epoch);
+            for (source, bytes) in sources {
+                let next = blocks.last().map(|&(block, ..)| block);
+                let block = segments.lay(&local, source, next, epoch);
                 assert!(segment(&segments, block) && block.capacity() >= bytes);
-                block.write(&vec![epoch as u8; bytes]);
+                assert_eq!(block.next(Ordering::Relaxed), next);
                 block.word().store(epoch, Ordering::Relaxed);
                 blocks.push((block, bytes, epoch as u8));
             }
         }
         for (block, bytes, content) in blocks {
+            assert_eq!(block.length(), bytes);
             let mut read = vec![0; block.length()];
             block.read(&mut read);
             assert_eq!(read, vec![content; bytes], "no block overlaps another");
@@ -237,14 +255,30 @@ mod tests {
     }
 
     #[test]
+    fn a_link_to_the_memory_of_the_block_leads_nowhere() {
+        let heap = Heap::<Native>::new(u64::MAX);
+        let mut local = LocalHeap::new(&heap).expect("a slot");
+        let mut segments = Segments::default();
+        let source = record(&mut local, 100, 7);
+        let mut plan = segments.plan();
+        assert_eq!(segments.plan_block(&mut local, &mut plan, source), Ok(true));
+        // SAFETY: a segment is longer than a record's head, and constructed as words.
+        let stale = segments.ready.front().map(|&it| unsafe { RecordRef::from_raw(it.cast()) });
+        let block = segments.lay(&local, source, stale, 1);
+        assert_eq!(Some(block), stale);
+        assert_eq!(block.next(Ordering::Relaxed), None);
+    }
+
+    #[test]
     fn what_was_planned_and_not_laid_is_there_for_the_next() {
         let heap = Heap::<Native>::new(u64::MAX);
         let mut local = LocalHeap::new(&heap).expect("a slot");
         let mut segments = Segments::default();
+        let source = record(&mut local, 1000, 1);
         for _ in 0..3 {
             let mut plan = segments.plan();
             for _ in 0..40 {
-                assert_eq!(segments.plan_block(&mut local, &mut plan, 1000), Ok(true));
+                assert_eq!(segments.plan_block(&mut local, &mut plan, source), Ok(true));
             }
         }
         let segments_of_all = segments.ready.len();
@@ -260,14 +294,14 @@ mod tests {
         let heap = Heap::<Native>::new(limit);
         let mut local = LocalHeap::new(&heap).expect("a slot");
         let mut segments = Segments::default();
+        let source = record(&mut local, 100, 0xff);
         loop {
             let mut plan = segments.plan();
-            if segments.plan_block(&mut local, &mut plan, 100).is_err() {
+            if segments.plan_block(&mut local, &mut plan, source).is_err() {
                 break;
             }
-            let block = segments.lay(&local, 100, 1);
+            let block = segments.lay(&local, source, None, 1);
             block.word().store(u64::MAX, Ordering::Relaxed);
-            block.write(&[0xff; 100]);
         }
         let mut all = Segments::default();
         all.absorb(&mut segments);
@@ -295,8 +329,10 @@ mod tests {
         let mut local = LocalHeap::new(&heap).expect("a slot");
         let mut segments = Segments::<Native>::default();
         let mut plan = segments.plan();
-        let held = [0, 1000, 2000, 2100, 1 << 20, usize::MAX / 2]
-            .map(|bytes| segments.plan_block(&mut local, &mut plan, bytes));
-        assert_eq!(held, [true, true, true, false, false, false].map(Ok));
+        let held = [0, 1000, 2000, 2100, 1 << 20].map(|bytes| {
+            let source = record(&mut local, bytes, 1);
+            segments.plan_block(&mut local, &mut plan, source)
+        });
+        assert_eq!(held, [true, true, true, false, false].map(Ok));
     }
 }

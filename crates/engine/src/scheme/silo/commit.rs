@@ -248,18 +248,22 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         if write.keep && !M::fault(&faults::OLD_VERSION_LOST) {
             M::mark("old version put by");
             // An overflowing value is a version block already, under the TID it was written by.
+            let prior = if write.placed { record_word::ABSENT } else { write.prior };
             let slot = head.or(write.spare[0].take());
             if let Some(slot) = slot {
                 cx.garbage.add_version(cx.heap, slot, point.epoch);
             }
-            let block = slot.unwrap_or_else(|| {
-                cx.garbage.segments.lay(cx.heap, cx.heap.room(record), point.epoch)
+            chain = Some(match slot {
+                None => {
+                    let block = cx.garbage.segments.lay(cx.heap, record, chain, point.epoch);
+                    block.word().store(prior & !record_word::LATCH, Ordering::Relaxed);
+                    block
+                }
+                Some(block) if head.is_none() => {
+                    chain::put_by(record, block, other_than(chain, block), prior)
+                }
+                Some(block) => block,
             });
-            if head.is_none() {
-                let prior = if write.placed { record_word::ABSENT } else { write.prior };
-                chain::put_by(record, block, other_than(chain, block), prior);
-            }
-            chain = Some(block);
         } else if let Some(block) = head {
             drop_version(cx, block);
         }
@@ -315,11 +319,11 @@ fn set_by<M: Machine, const VARIANT: u8>(
     write: &mut Write<M>,
 ) -> Result<(), Abort<M>> {
     debug_assert!(write.spare[0].is_none(), "one version is kept");
-    // Whatever is in place when the latch is held is no longer than this.
-    let bytes = cx.heap.room(write.record);
     let out_of_memory = |_| Abort::out_of_memory();
-    if !cx.garbage.segments.plan_block(cx.heap, plan, bytes).map_err(out_of_memory)? {
-        let block = cx.heap.alloc_record(SlotKind::Version, bytes);
+    let planned = cx.garbage.segments.plan_block(cx.heap, plan, write.record);
+    if !planned.map_err(out_of_memory)? {
+        // Whatever is in place is no longer than this.
+        let block = cx.heap.alloc_record(SlotKind::Version, cx.heap.room(write.record));
         write.spare[0] = Some(block.map_err(out_of_memory)?);
     }
     Ok(())
