@@ -29,7 +29,7 @@ static PART_NOT_CHECKED: Fault = Fault {
     schemes: &["silo", "occ", "no-wait", "lock-table"],
     workload: "scan",
     expected: &["G2", "G2-item", "G-single", "G1c", "lost update", "consistency"],
-    seeds: 200,
+    seeds: 2000,
 };
 
 /// A row that is removed leaves its other parts behind.

@@ -139,13 +139,16 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let mut run = core::mem::take(&mut self.scan.run);
         let mut scanned = Ok(());
         let (mut more, mut stopped) = (left > 0, false);
+        // Rows that are absent do not count: after a piece that had as many entries as were wanted, and too few rows, the next
+        // one has all of its leaf.
+        let mut at_most = left;
         while more && scanned.is_ok() {
             let before = (self.handles.entries.len(), self.verification.met(), left);
             self.scan.place.mark(&self.scan.cursor);
             self.heap.pin();
             let sealed = self.goes_by(table);
             more = self.timed(Part::Index, |core| {
-                index.next_leaf(&core.heap, &mut core.scan.cursor, &mut run)
+                index.next_leaf(&core.heap, &mut core.scan.cursor, &mut run, at_most)
             });
             let run_scanned = self.scan_run(id, table, sealed, (&run, keeps), &mut left);
             self.heap.unpin();
@@ -173,6 +176,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 });
             }
             more &= left > 0 && !stopped;
+            at_most = if run.records.len() < at_most { left } else { usize::MAX };
         }
         self.scan.run = run;
         debug_assert!(!self.heap.is_pinned(), "each leaf was a pin of its own");
@@ -195,8 +199,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         debug_assert!(self.heap.is_pinned(), "the leaf stays");
         self.table = id;
         self.scan.shown.clear();
-        for (_, record) in run.iter().take(*left) {
-            record.prefetch(64);
+        // The index has asked for the records.
+        for &(_, record) in run.records.iter().take(*left) {
             S::LockTable::prefetch(&self.scheme, id, record);
         }
         let mut used = 0;

@@ -191,7 +191,7 @@ impl Table {
             let mut left = 100;
             while left > 0 {
                 self.heap.pin();
-                let more = self.index.next_leaf(&self.heap, &mut cursor, &mut run);
+                let more = self.index.next_leaf(&self.heap, &mut cursor, &mut run, usize::MAX);
                 for (key, record) in run.iter() {
                     sum += u64::from(key[7]) + record.length() as u64;
                     left -= 1;

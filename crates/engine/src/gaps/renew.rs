@@ -96,7 +96,7 @@ fn are_met<M: Machine>(
 ) -> bool {
     let mut met = met.iter().copied().filter(|&record| !is_own(record, writes));
     let Scratch { cursor, run, fresh } = scratch;
-    while index.next_leaf(heap, cursor, run) {
+    while index.next_leaf(heap, cursor, run, usize::MAX) {
         fresh.extend(run.seen.map(|seen| Node { seen, piece: number }));
         let foreign = run.records.iter().filter(|(_, record)| !is_own(*record, writes));
         for &(_, record) in foreign {

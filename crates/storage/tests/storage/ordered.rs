@@ -28,6 +28,7 @@ struct Pair<M: Machine> {
     changes: Changes<M>,
     /// Of all insertions, as if they were of one transaction.
     finger: Finger<M>,
+    scans: usize,
 }
 
 impl<M: Machine> Pair<M> {
@@ -36,7 +37,7 @@ impl<M: Machine> Pair<M> {
         let mut heap = LocalHeap::new(&shared).unwrap();
         let index = OrderedIndex::new(&mut heap).unwrap();
         let (changes, finger) = (Vec::new(), Finger::default());
-        Self { heap, index, model: BTreeMap::new(), changes, finger }
+        Self { heap, index, model: BTreeMap::new(), changes, finger, scans: 0 }
     }
 
     fn pinned<R>(&mut self, act: impl FnOnce(&mut Self) -> R) -> R {
@@ -159,9 +160,12 @@ impl<M: Machine> Pair<M> {
         let mut cursor = Cursor::new(low, high, direction);
         let mut run = LeafRun::default();
         let mut seen = Vec::new();
+        self.scans += 1;
+        let at_most = [usize::MAX, 1, 5][self.scans % 3];
         loop {
             let more = self.pinned(|pair| {
-                let more = pair.index.next_leaf(&pair.heap, &mut cursor, &mut run);
+                let more = pair.index.next_leaf(&pair.heap, &mut cursor, &mut run, at_most);
+                assert!(run.records.len() <= at_most);
                 found.extend(run.iter().map(|(key, record)| (key.to_vec(), record)));
                 assert!(more == run.seen.is_some());
                 more
@@ -361,6 +365,19 @@ fn keys_in_order_are_inserted_in_runs() {
     }
 }
 
+/// A way down leads to the leaf, and the next run begins where this one was.
+#[test]
+fn a_run_needs_no_insertion_before_it() {
+    let mut pair = Pair::<Plain>::new();
+    for keys in [[&b"a"[..], b"b", b"c"], [b"d", b"e", b"f"], [b"0", b"1", b"2"]] {
+        assert_eq!(pair.insert_in_runs(&keys.map(<[u8]>::to_vec)), 3, "{keys:?}");
+    }
+    pair.finger.forget();
+    assert_eq!(pair.insert_in_runs(&[b"3".to_vec(), b"4".to_vec()]), 2);
+    assert_eq!(pair.check().leaves, 1);
+    pair.scan(Bound::Unbounded, Bound::Unbounded, Direction::Forward);
+}
+
 #[test]
 fn eight_byte_keys_in_any_order() {
     let count: u64 = if cfg!(miri) { 300 } else { 20_000 };
@@ -421,7 +438,7 @@ fn a_queue_stays_small() {
             let mut pieces = 0;
             pair.pinned(|pair| {
                 while run.records.is_empty() {
-                    pair.index.next_leaf(&pair.heap, &mut cursor, &mut run);
+                    pair.index.next_leaf(&pair.heap, &mut cursor, &mut run, usize::MAX);
                     pieces += 1;
                 }
             });

@@ -41,7 +41,7 @@ impl<M: Machine> Walk<M> {
                 }
                 // Siblings that walk too spin for the cursor.
                 let kept = M::keep_turn(true);
-                index.next_leaf(heap, &mut cursor, run);
+                index.next_leaf(heap, &mut cursor, run, usize::MAX);
                 M::keep_turn(kept);
                 true
             }

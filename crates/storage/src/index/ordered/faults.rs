@@ -73,7 +73,7 @@ pub static GUARD_READ_TOO_LATE: Fault = index_fault(
     "guard-read-too-late",
     "a scan reads the guard's count before it validates the leaf",
     &["G2", "G-single", "lost update"],
-    1000,
+    4000,
 );
 
 /// The leaf of the last insertion may have been divided since, or have left the tree.

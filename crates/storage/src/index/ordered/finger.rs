@@ -48,17 +48,33 @@ impl<M: Machine> Finger<M> {
     /// The key of `path` has just been put into `leaf`, which covers slices up to `high` and whose count is `members` since
     /// then.
     #[inline]
-    pub(super) fn point(
+    pub(super) fn follow(
         &mut self,
         index: &OrderedIndex<M>,
         path: &Path<'_, M>,
         leaf: &Leaf<M>,
         (members, high): (u64, u64),
     ) {
-        let (index, leaf) = (NonNull::from(index), NonNull::from(leaf));
-        let place = Place { index, leaf, members, low: path.slice, high };
         // Layers have covers of their own, which nobody has looked at.
-        self.0 = (path.offset == 0).then_some(place);
+        if path.offset == 0 {
+            self.point(index, leaf, members, (path.slice, high));
+        } else {
+            self.forget();
+        }
+    }
+
+    /// A key has just been put into `leaf` of the tree's first layer, which covers the slices from `low` to `high` and
+    /// whose count is `members` since then.
+    #[inline]
+    pub(super) fn point(
+        &mut self,
+        index: &OrderedIndex<M>,
+        leaf: &Leaf<M>,
+        members: u64,
+        (low, high): (u64, u64),
+    ) {
+        let (index, leaf) = (NonNull::from(index), NonNull::from(leaf));
+        self.0 = Some(Place { index, leaf, members, low, high });
     }
 
     /// The count of the leaf is this since another insertion there.

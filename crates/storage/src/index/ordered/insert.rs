@@ -105,7 +105,7 @@ impl<M: Machine> OrderedIndex<M> {
                     let changes = &mut *insertion.changes;
                     let inserted = Self::insert_entries(leaf, path.stamp, index, entries, changes);
                     if let Some(members) = inserted {
-                        finger.point(self, &path, path.leaf, (members, path.high));
+                        finger.follow(self, &path, path.leaf, (members, path.high));
                     }
                     inserted.is_some()
                 } else {

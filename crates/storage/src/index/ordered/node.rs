@@ -106,6 +106,37 @@ impl Clone for Entry {
 
 impl Copy for Entry {}
 
+/// The kinds of a leaf's entries, four bits each.
+#[derive(Clone, Copy)]
+pub(super) struct Kinds(u64);
+
+impl Kinds {
+    /// The kind of entry `index`.
+    #[inline]
+    pub(super) fn of(self, index: usize) -> u64 {
+        self.0 >> (4 * index) & NIBBLE
+    }
+
+    /// Those of the first `count` entries that lead to a cell.
+    #[inline]
+    pub(super) fn cells(self, count: usize) -> impl Iterator<Item = usize> {
+        debug_assert!(count <= LEAF_SLOTS, "entries of a leaf");
+        // Above eight: the highest bit, and one of the others.
+        let low = !0 / NIBBLE * (NIBBLE >> 1);
+        let mut above = self.0 & ((self.0 & low) + low) & !low & ((1 << (4 * count)) - 1);
+        core::iter::from_fn(move || {
+            while above != 0 {
+                let index = (above.trailing_zeros() / 4) as usize;
+                above &= above - 1;
+                if self.of(index) == KIND_CELL {
+                    return Some(index);
+                }
+            }
+            None
+        })
+    }
+}
+
 impl Entry {
     /// An entry for a key that ends in its slice.
     pub(super) fn inline<M: Machine>(slice: u64, rank: u64, record: RecordRef<M>) -> Self {
@@ -224,6 +255,12 @@ impl<M: Machine> Leaf<M> {
     #[inline]
     fn kind_in(kinds: u64, index: usize) -> u64 {
         kinds >> (4 * index) & NIBBLE
+    }
+
+    /// The kinds of all entries.
+    #[inline]
+    pub(super) fn kinds(&self) -> Kinds {
+        Kinds(self.kinds.load(Ordering::Relaxed))
     }
 
     /// Searches. What it returns holds only if `stamp` still does.

@@ -19,7 +19,8 @@
 //! - at a layer: an entry that is a layer's root belongs to other leaves. The entries before it are
 //!   one piece, then come the layer's leaves, then the entries after it. A piece that would be an
 //!   empty interval (the position is right at the layer) is no piece: the descent goes on into the
-//!   layer.
+//!   layer;
+//! - after as many entries as were asked for.
 //!
 //! Fences are conservative: a range may have grown since the separator was read, and if it has
 //! shrunk, the leaf's version or its holder's has changed, and the descent begins again.
@@ -30,8 +31,8 @@
 use super::cell::Cell;
 use super::get::{RECORD_LINES, seen};
 use super::node::{
-    Entry, KIND_CELL, KIND_LAYER, LEAF_SLOTS, Leaf, NODE_LINES, TAG_INNER, Target, inner_of,
-    is_awaited, leaf_of, prefetch_node, record_of,
+    KIND_CELL, KIND_LAYER, Leaf, NODE_LINES, Spot, TAG_INNER, Target, inner_of, is_awaited,
+    leaf_of, prefetch_node, record_of,
 };
 use super::slice::{RANK_LONGER, SLICE_BYTES, least_of, rank_at, slice_at, step_over};
 use super::version::{NodeVersion, Stamp};
@@ -145,16 +146,13 @@ impl<'k> Aim<'k> {
     }
 }
 
-/// A leaf as a descent found it, validated.
+/// A leaf as a descent found it. What is read of it counts if its version still is `stamp` afterwards.
 struct Visit<'t, M: Machine> {
     leaf: &'t Leaf<M>,
-    seen: crate::Seen<M>,
-    entries: [Entry; LEAF_SLOTS],
-    count: usize,
+    stamp: Stamp,
     /// The separators around the leaf in its layer, where there are any.
     low: Option<u64>,
     high: Option<u64>,
-    stamp: Stamp,
 }
 
 /// Where the descent through the next layer begins.
@@ -172,11 +170,13 @@ pub(super) enum PieceEnd {
     Fence(u64),
     /// At the end of the layer.
     LayerEnd,
+    /// After its last entry: it has as many as it may have.
+    Entry,
 }
 
 impl<M: Machine> OrderedIndex<M> {
-    /// Reports the next piece of a scan in `run` and moves the cursor past it. Returns `false`,
-    /// with nothing in `run`, when the scan is finished already.
+    /// Reports the next piece of a scan in `run`, with no more entries than `at_most`, one at least, and moves the cursor past
+    /// it. Returns `false`, with nothing in `run`, when the scan is finished already.
     ///
     /// A piece may be without entries; its guard counts all the same.
     pub fn next_leaf(
@@ -184,8 +184,10 @@ impl<M: Machine> OrderedIndex<M> {
         heap: &LocalHeap<M>,
         cursor: &mut Cursor,
         run: &mut LeafRun<M>,
+        at_most: usize,
     ) -> bool {
         debug_assert!(heap.is_pinned());
+        debug_assert!(at_most > 0, "a piece without room for an entry leads nowhere");
         run.clear();
         if cursor.finished {
             return false;
@@ -194,14 +196,18 @@ impl<M: Machine> OrderedIndex<M> {
         let mut prefix = core::mem::take(&mut cursor.prefix);
         let end = loop {
             prefix.clear();
-            if let Some(end) = self.try_piece(cursor, position.as_deref(), &mut prefix, run) {
+            let from = position.as_deref();
+            if let Some(end) = self.try_piece(cursor, from, &mut prefix, run, at_most) {
                 break end;
             }
             run.clear();
         };
         let mut position = position.unwrap_or_default();
         position.clear();
-        position.extend_from_slice(&prefix);
+        match (&end, run.records.len().checked_sub(1)) {
+            (PieceEnd::Entry, Some(last)) => position.extend_from_slice(run.key(last)),
+            _ => position.extend_from_slice(&prefix),
+        }
         cursor.prefix = prefix;
         advance(cursor, position, &end);
         if cursor.finished {
@@ -227,6 +233,7 @@ impl<M: Machine> OrderedIndex<M> {
         position: Option<&[u8]>,
         prefix: &mut Vec<u8>,
         run: &mut LeafRun<M>,
+        at_most: usize,
     ) -> Option<PieceEnd> {
         M::work(Cost::Descend, 1);
         let (direction, inclusive) = (cursor.direction, cursor.inclusive);
@@ -239,35 +246,35 @@ impl<M: Machine> OrderedIndex<M> {
         loop {
             let aim = Aim::new(position, inclusive, direction);
             let visit = Self::visit(&entrance, aim.slice, direction, &mut depth)?;
-            let entries = &visit.entries[..visit.count];
-            let first = match direction {
-                Direction::Forward => {
-                    entries.iter().position(|it| (it.slice, it.rank()) >= (aim.slice, aim.rank))
-                }
-                Direction::Reverse => {
-                    entries.iter().rposition(|it| (it.slice, it.rank()) <= (aim.slice, aim.rank))
-                }
-            };
-            if let Some(first) = first
-                && let Entry { slice, kind: KIND_LAYER, link } = entries[first]
-                && slice == aim.slice
-                && aim.rank == RANK_LONGER
+            let Visit { leaf, stamp, .. } = visit;
+            let spot = leaf.find(stamp, aim.slice, aim.rank);
+            if aim.rank == RANK_LONGER
+                && let Spot::At(index, KIND_LAYER) = spot
             {
-                prefix.extend_from_slice(&slice.to_be_bytes());
-                entrance =
-                    Entrance { version: &visit.leaf.version, stamp: visit.stamp, root: link };
+                let root = leaf.link(index).load(Ordering::Relaxed);
+                if !leaf.version.holds(stamp) {
+                    return None;
+                }
+                prefix.extend_from_slice(&aim.slice.to_be_bytes());
+                entrance = Entrance { version: &leaf.version, stamp, root };
                 position = aim.rest;
                 continue;
             }
-            run.seen = Some(visit.seen);
-            let piece = match (direction, first) {
-                (_, None) => &[],
-                (Direction::Forward, Some(first)) => &entries[first..],
-                (Direction::Reverse, Some(last)) => &entries[..=last],
+            let first = match (direction, spot) {
+                (_, Spot::At(index, _)) => Some(index),
+                (Direction::Forward, Spot::Before(index)) => Some(index),
+                (Direction::Reverse, Spot::Before(index)) => index.checked_sub(1),
             };
-            let end = collect(run, prefix, piece, aim, cursor, &visit);
+            run.seen = Some(seen(leaf));
+            let end = collect(run, prefix, (&visit, first), aim, cursor, at_most)?;
+            if !leaf.version.holds(stamp) {
+                return None;
+            }
+            if stamp.count() == 0 {
+                M::mark("scan met an empty leaf");
+            }
             if M::fault(&faults::GUARD_READ_TOO_LATE) {
-                run.seen = Some(seen(visit.leaf));
+                run.seen = Some(seen(leaf));
             }
             return Some(end);
         }
@@ -327,44 +334,49 @@ impl<M: Machine> OrderedIndex<M> {
         if !version.holds(stamp) {
             return None;
         }
-        let entries = leaf.copy_out(below.count());
-        let testimony = seen(leaf);
-        if !leaf.version.holds(below) {
-            return None;
-        }
-        let count = below.count();
-        if count == 0 {
-            M::mark("scan met an empty leaf");
-        }
-        Some(Visit { leaf, seen: testimony, entries, count, low, high, stamp: below })
+        Some(Visit { leaf, stamp: below, low, high })
     }
 }
 
-/// Puts the records of a piece, up to a layer, into `run` and says where the piece ends. The cells
-/// that the entries lead to stay as they are for the caller's pin.
+/// Puts the records of a piece, which begins at entry `first` of the leaf, into `run`: those up to a layer, and `at_most` of
+/// them. Returns where the piece ends. The cells that the entries lead to stay as they are for the caller's pin. All of it
+/// counts if the leaf's version holds afterwards; `None`: it does not.
 fn collect<M: Machine>(
     run: &mut LeafRun<M>,
     prefix: &[u8],
-    piece: &[Entry],
+    (visit, first): (&Visit<'_, M>, Option<usize>),
     aim: Aim<'_>,
     cursor: &Cursor,
-    visit: &Visit<'_, M>,
-) -> PieceEnd {
-    for entry in piece.iter().filter(|entry| entry.kind == KIND_CELL) {
-        M::prefetch(entry.link.pointer().cast_const().cast(), 1);
+    at_most: usize,
+) -> Option<PieceEnd> {
+    let &Visit { leaf, stamp, low, high } = visit;
+    let (count, kinds) = (stamp.count(), leaf.kinds());
+    for index in kinds.cells(count) {
+        let cell = leaf.link(index).load(Ordering::Relaxed);
+        M::prefetch(cell.pointer().cast_const().cast(), 1);
     }
     let reverse = cursor.direction == Direction::Reverse;
-    let mut forwards = piece.iter();
-    let mut backwards = piece.iter().rev();
-    while let Some(entry) = if reverse { backwards.next() } else { forwards.next() } {
-        if entry.kind == KIND_LAYER {
-            return PieceEnd::Layer(entry.slice);
+    let mut next = first.filter(|&index| index < count);
+    while let Some(index) = next {
+        next = match reverse {
+            false => Some(index + 1).filter(|&index| index < count),
+            true => index.checked_sub(1),
+        };
+        let (slice, kind) = (leaf.slice(index), kinds.of(index));
+        if kind == KIND_LAYER {
+            return Some(PieceEnd::Layer(slice));
         }
-        let bytes = (entry.kind as usize).min(SLICE_BYTES);
-        if entry.kind == KIND_CELL {
+        if run.records.len() == at_most {
+            return Some(PieceEnd::Entry);
+        }
+        let link = leaf.link(index).load(Ordering::Relaxed);
+        if kind == KIND_CELL {
+            if !leaf.version.holds(stamp) {
+                return None;
+            }
             // SAFETY: a cell entry of a validated state; the caller is pinned.
-            let cell = unsafe { Cell::<M>::from_target(entry.link) };
-            if entry.slice == aim.slice
+            let cell = unsafe { Cell::<M>::from_target(link) };
+            if slice == aim.slice
                 && let Some(rest) = aim.rest
             {
                 let order = cell.compare(rest);
@@ -373,20 +385,24 @@ fn collect<M: Machine>(
                     continue;
                 }
             }
-            append_key(&mut run.keys, prefix, entry.slice, SLICE_BYTES);
+            append_key(&mut run.keys, prefix, slice, SLICE_BYTES);
             cell.append_to(&mut run.keys);
             push(run, cell.record());
+        } else if link.is_null() {
+            // Of an entry that has just gone.
+            return None;
         } else {
-            append_key(&mut run.keys, prefix, entry.slice, bytes);
-            // SAFETY: an inline entry of a validated state.
-            push(run, unsafe { record_of(entry.link) });
+            append_key(&mut run.keys, prefix, slice, (kind as usize).min(SLICE_BYTES));
+            // SAFETY: a link that is not null, of an inline entry of a state that the caller validates before it follows the
+            // link.
+            push(run, unsafe { record_of(link) });
         }
     }
-    let fence = if reverse { visit.low } else { visit.high };
+    let fence = if reverse { low } else { high };
     if fence.is_some() && reverse {
         M::mark("reverse scan over fence");
     }
-    fence.map_or(PieceEnd::LayerEnd, PieceEnd::Fence)
+    Some(fence.map_or(PieceEnd::LayerEnd, PieceEnd::Fence))
 }
 
 /// Appends the bytes of the layers above, and so many of a slice. All bytes of the slice go there first: to copy as many as
@@ -411,7 +427,8 @@ fn push<M: Machine>(run: &mut LeafRun<M>, record: RecordRef<M>) {
     run.records.push((run.keys.len() as u32, record));
 }
 
-/// Moves the cursor to the end of a piece; `position` holds the bytes of the layers above it.
+/// Moves the cursor to the end of a piece; `position` holds the bytes of the layers above it, or the key of its last entry
+/// where it ends there.
 pub(super) fn advance(cursor: &mut Cursor, mut position: Vec<u8>, end: &PieceEnd) {
     let forward = cursor.direction == Direction::Forward;
     let more = match *end {
@@ -427,6 +444,10 @@ pub(super) fn advance(cursor: &mut Cursor, mut position: Vec<u8>, end: &PieceEnd
             // The least key above the separator, which is not the greatest slice.
             least_of(separator + 1, &mut position);
             cursor.inclusive = forward;
+            true
+        }
+        PieceEnd::Entry => {
+            cursor.inclusive = false;
             true
         }
         PieceEnd::LayerEnd => {

@@ -143,8 +143,8 @@ impl<M: Machine> OrderedIndex<M> {
         supplies.used_leaf();
         // Both are as they were made until the latches are given back.
         match index < at {
-            true => finger.point(self, path, left, (left.guard.members(), key)),
-            false => finger.point(self, path, right, (right.guard.members(), path.high)),
+            true => finger.follow(self, path, left, (left.guard.members(), key)),
+            false => finger.follow(self, path, right, (right.guard.members(), path.high)),
         }
         Ok(true)
     }

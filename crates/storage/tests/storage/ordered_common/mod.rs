@@ -232,9 +232,11 @@ impl<'a, M: Machine> Worker<'a, M> {
         let mut cursor = Cursor::new(low, high, way);
         let mut run = LeafRun::default();
         let mut last: Option<Vec<u8>> = None;
+        let at_most = [usize::MAX, 1, 3][self.roll(3)];
         loop {
             self.heap.pin();
-            let more = self.index.next_leaf(&self.heap, &mut cursor, &mut run);
+            let more = self.index.next_leaf(&self.heap, &mut cursor, &mut run, at_most);
+            assert!(run.records.len() <= at_most, "more than were asked for");
             for (key, record) in run.iter() {
                 let n = number_of(record);
                 assert_eq!(key, self.keys.key(n), "another key's record");
