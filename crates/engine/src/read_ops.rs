@@ -364,8 +364,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         debug_assert!(requests.len() <= GROUP, "a bit for each");
         debug_assert!(requests.len() == tables.len(), "a table for each");
         self.group.lookups.clear();
-        let mut sealed = 0u64;
-        let (mut last, mut in_parts): (Option<(&Table<M>, &[u8])>, _) = (None, false);
+        // A bit for each request.
+        let (mut sealed, mut in_parts) = (0u64, 0u64);
+        let mut last: Option<(&Table<M>, &[u8])> = None;
         for (at, (request, slot)) in requests.iter().zip(&mut *tables).enumerate() {
             check_key(request.key)?;
             let table = if request.kind == GetKind::Update {
@@ -376,7 +377,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             };
             let reads = request.kind != GetKind::Approach;
             sealed |= u64::from(reads && self.goes_by(table)) << at;
-            in_parts |= table.is_group();
+            in_parts |= u64::from(table.is_group()) << at;
             match last {
                 Some((other, key))
                     if core::ptr::eq(key, request.key)
@@ -398,27 +399,28 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             record.prefetch(row_bytes.of(requests[at].table));
             S::LockTable::prefetch(scheme, requests[at].table, record);
         });
-        if in_parts {
-            self.expect_parts(tables, requests);
-        }
+        self.expect_parts(in_parts, tables, requests);
         if self.attempt.in_past {
             self.expect_old_versions(tables);
         }
         Ok(sealed)
     }
 
-    /// Asks for the records of parts of rows that were found.
-    fn expect_parts(&self, tables: &[Option<&Table<M>>], requests: &[Get<'_>]) {
+    /// Asks for the records of parts of rows that were found; `in_parts` has a bit for each request for one.
+    #[inline]
+    fn expect_parts(&self, mut in_parts: u64, tables: &[Option<&Table<M>>], requests: &[Get<'_>]) {
         debug_assert!(self.heap.is_pinned(), "what was found stays");
         let Group { lookups, row_bytes } = &self.group;
-        for (at, (request, table)) in requests.iter().zip(tables).enumerate() {
-            if let Some(table) = table
-                && table.is_group()
+        while in_parts != 0 {
+            let at = in_parts.trailing_zeros() as usize;
+            in_parts &= in_parts - 1;
+            if let Some(table) = tables[at]
                 && let Found::Record(first) = lookups.found(at)
             {
+                debug_assert!(table.is_group(), "a request for a part");
                 let record = table.of_row(first);
-                record.prefetch(row_bytes.of(request.table));
-                S::LockTable::prefetch(&self.scheme, request.table, record);
+                record.prefetch(row_bytes.of(requests[at].table));
+                S::LockTable::prefetch(&self.scheme, requests[at].table, record);
             }
         }
     }

@@ -67,15 +67,21 @@ impl RecordSlots {
         at: impl Fn(usize) -> RecordRef<M>,
     ) {
         if (length + 1) * 2 > self.0.len() {
-            let slots = self.0.len() * GROWTH;
-            self.0.clear();
-            self.0.resize(slots, 0);
-            for position in 0..length {
-                self.put(at(position), position);
-            }
+            self.grow(length, at);
         }
         debug_assert!((length + 1) * 2 <= self.0.len(), "never more than half full: a search ends");
         self.put(record, length);
+    }
+
+    /// Makes more slots, and adds the records of the positions below `length` again.
+    #[cold]
+    fn grow<M: Machine>(&mut self, length: usize, at: impl Fn(usize) -> RecordRef<M>) {
+        let slots = self.0.len() * GROWTH;
+        self.0.clear();
+        self.0.resize(slots, 0);
+        for position in 0..length {
+            self.put(at(position), position);
+        }
     }
 
     #[inline]

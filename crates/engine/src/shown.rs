@@ -108,8 +108,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             heap,
             |at| (&table.index, keys[at]),
             |_, first| {
+                first.prefetch(bytes);
                 if !table.is_group() {
-                    first.prefetch(bytes);
                     S::LockTable::prefetch(scheme, id, first);
                 }
             },

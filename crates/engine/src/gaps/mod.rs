@@ -216,10 +216,14 @@ impl<M: Machine> Gaps<M> {
 
     /// The transaction has put a record of its own under `key`, with these changes: a miss of the key before holds from now
     /// on, whatever happens beside it, unless another record has come and gone there in between.
+    #[inline]
     pub(crate) fn settle(&mut self, table: TableId, key: &[u8], changes: &[Change<M>]) {
-        if self.pieces.is_empty() {
-            return;
+        if !self.pieces.is_empty() {
+            self.settle_pieces(table, key, changes);
         }
+    }
+
+    fn settle_pieces(&mut self, table: TableId, key: &[u8], changes: &[Change<M>]) {
         let Some(now) = least_after(changes) else { return };
         for piece in self.pieces.iter_mut().filter(|piece| piece.table == table) {
             if let Extent::Key { key: missed, least } = piece.extent
@@ -234,11 +238,15 @@ impl<M: Machine> Gaps<M> {
     /// Takes note of leaf changes that the transaction made itself: what had been seen before counts
     /// as seen after. An entry that had not been seen as it was just before is left alone, unless
     /// `forgiving`: its piece is looked at again.
+    #[inline]
     pub fn fix_up(&mut self, changes: &[Change<M>], forgiving: bool) {
         debug_assert!(self.nodes.is_empty() || !self.pieces.is_empty(), "each leaf is of a piece");
-        if self.nodes.is_empty() {
-            return;
+        if !self.nodes.is_empty() {
+            self.fix_up_nodes(changes, forgiving);
         }
+    }
+
+    fn fix_up_nodes(&mut self, changes: &[Change<M>], forgiving: bool) {
         for change in changes {
             match change {
                 Change::Counted { after, before } => {

@@ -286,6 +286,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         word.store(record_word::life_before(word.load(Ordering::Relaxed)), Ordering::Relaxed);
     }
 
+    #[inline]
     fn after_insert(
         &mut self,
         cx: &mut Context<'_, M, Self>,

@@ -177,6 +177,7 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
         record_word::begin_life(record.word(), record_word::LATCH);
     }
 
+    #[inline]
     fn after_insert(
         &mut self,
         cx: &mut Context<'_, M, Self>,

@@ -7,6 +7,7 @@
 //! earlier deliveries have removed all before it; no hint outside the database.
 
 use super::customer;
+use super::new_order::LINES_MAX;
 use super::rules::Rules;
 use super::schema::{self, Tables, order, order_line};
 use super::terminal::Terminal;
@@ -169,8 +170,11 @@ impl Request {
         let high = schema::key::order_line(self.w, order.d, order.o, u8::MAX);
         let range = Range::closed(&low, &high).limit(order.lines);
         let lines = tx.scan(tables.order_line, range)?;
-        for at in 0..lines.len() {
-            let line = tx.entries(lines)?[at].row;
+        let mut rows = [None; LINES_MAX];
+        for (row, entry) in rows.iter_mut().zip(tx.entries(lines)?) {
+            *row = Some(entry.row);
+        }
+        for line in rows.into_iter().flatten() {
             let row = tx.modify(line)?;
             order_line::OL_DELIVERY_D.set(row, self.date);
             order.amount += i64::from(order_line::OL_AMOUNT.get(row));

@@ -9,8 +9,8 @@ use crate::workload::present;
 use chiliad_api::{Range, Result, Transaction};
 use core::ops::ControlFlow;
 
-/// Slots for items that were met: a power of two, several times the 300 that 20 orders can hold.
-pub(super) const SLOTS: usize = 1024;
+/// Slots for items that were met: a power of two, well above the 300 that 20 orders can hold.
+pub(super) const SLOTS: usize = 512;
 
 /// The input of the terminal's user (clause 2.8.1), and buffers.
 pub(super) struct Request {
@@ -87,5 +87,5 @@ impl Request {
 /// The slot where the search for an item begins.
 #[inline]
 pub(super) fn slot(item: u32) -> usize {
-    (item.wrapping_mul(0x9e37_79b9) >> 22) as usize
+    (item.wrapping_mul(0x9e37_79b9) >> 23) as usize
 }

@@ -58,6 +58,7 @@ pub fn raise<M: Machine>(guard: &Guard<M>, tid: u64) {
 /// Raises the word of the record that an insertion has placed, with these changes of leaves, above the minimum insert
 /// TID: the insertion overwrites that word, and a later owner of the record starts from it if the insertion is
 /// cancelled. The caller has exclusive access to the record.
+#[inline]
 pub fn apply<M: Machine>(placed: Option<RecordRef<M>>, changes: &[Change<M>]) {
     let Some(record) = placed else { return };
     let least = least_after(changes).unwrap_or(0);

@@ -224,6 +224,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         record_word::begin_life(record.word(), record_word::LATCH);
     }
 
+    #[inline]
     fn after_insert(
         &mut self,
         cx: &mut Context<'_, M, Self>,

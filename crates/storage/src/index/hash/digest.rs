@@ -62,18 +62,18 @@ fn eight(bytes: &[u8], at: usize) -> u64 {
 fn pack(key: &[u8]) -> u64 {
     debug_assert!(key.len() < 8, "the last byte is its length");
     let length = key.len();
-    let low = match length {
-        0 => 0,
-        1 => u64::from(key[0]),
-        2..4 => {
-            let first = u64::from(u16::from_le_bytes([key[0], key[1]]));
-            first | u64::from(key[length - 1]) << (8 * (length - 1))
-        }
-        _ => {
-            let first = u32::from_le_bytes([key[0], key[1], key[2], key[3]]);
-            let last = &key[length - 4..];
-            let last = u32::from_le_bytes([last[0], last[1], last[2], last[3]]);
-            u64::from(first) | u64::from(last) << (8 * (length - 4))
+    // Most keys have four bytes at least.
+    let low = if let (Some(first), Some(last)) = (key.first_chunk(), key.last_chunk()) {
+        let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+        u64::from(first) | u64::from(last) << (8 * (length - 4))
+    } else {
+        match length {
+            0 => 0,
+            1 => u64::from(key[0]),
+            _ => {
+                let first = u64::from(u16::from_le_bytes([key[0], key[1]]));
+                first | u64::from(key[length - 1]) << (8 * (length - 1))
+            }
         }
     };
     low | (length as u64) << 56

@@ -199,7 +199,12 @@ impl<M: Machine> HashIndex<M> {
             Stage::Cell(cell) => self.enter_cell(&probe.begun, key, cell),
         };
         match entered {
-            Entered::Found(found) => Some(found),
+            Entered::Found(found) => {
+                if let Found::Record(record) = found {
+                    record.prefetch(RECORD_AHEAD_BYTES);
+                }
+                Some(found)
+            }
             Entered::On(on) => {
                 *probe = on;
                 None
@@ -207,7 +212,7 @@ impl<M: Machine> HashIndex<M> {
         }
     }
 
-    /// Looks into the bucket that a look-up of `key` has asked for.
+    /// Looks into the bucket that a look-up of `key` has asked for. The caller asks for the record that is found.
     #[inline(always)]
     pub(super) fn enter(&self, begun: &BucketProbe<M>, key: &[u8]) -> Entered<M> {
         // SAFETY: buckets live as long as the index.
@@ -235,9 +240,7 @@ impl<M: Machine> HashIndex<M> {
 
     fn enter_cell(&self, begun: &BucketProbe<M>, key: &[u8], cell: CellRef<M>) -> Entered<M> {
         Entered::Found(if cell.is_for(key) {
-            let record = cell.record();
-            record.prefetch(RECORD_AHEAD_BYTES);
-            Found::Record(record)
+            Found::Record(cell.record())
         } else {
             M::mark("bucket hash collision");
             self.found(self.search(&begun.digest, key))
@@ -270,9 +273,7 @@ impl<M: Machine> HashIndex<M> {
                     M::prefetch(cell.as_ptr(), 1);
                     return Entered::On(begun.on(Stage::Cell(cell)));
                 }
-                let record = record_of(link);
-                record.prefetch(RECORD_AHEAD_BYTES);
-                Entered::Found(Found::Record(record))
+                Entered::Found(Found::Record(record_of(link)))
             }
             Scan::Miss => {
                 // Only a miss that did not fill the bucket's own entries goes on.
@@ -300,10 +301,7 @@ impl<M: Machine> HashIndex<M> {
 
     fn found(&self, search: Search<'_, M>) -> Found<M> {
         match search.outcome {
-            Outcome::Found(_, record) => {
-                record.prefetch(RECORD_AHEAD_BYTES);
-                Found::Record(record)
-            }
+            Outcome::Found(_, record) => Found::Record(record),
             Outcome::Absent(_) => Found::Absent(search.bucket.seen(search.version)),
         }
     }
