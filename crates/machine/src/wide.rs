@@ -8,8 +8,8 @@
 //! Where a sanitizer is to see each access (`--cfg copies_by_word`), under Miri, and on other processors the words are copied
 //! one by one (`bytes.rs`).
 //!
-//! What is left over at the end is not copied apart: the last move overlaps the one before. Then most values of a table take
-//! the same number of moves, though their lengths differ, and the processor predicts the loop's end.
+//! The last move overlaps the one before it, so that no rest is left. Most values of a table then take the same number of moves,
+//! although their lengths differ.
 
 use core::arch::asm;
 
@@ -35,8 +35,8 @@ pub unsafe fn copy(target: *mut u8, source: *const u8, bytes: usize) {
                 eight(target.add(bytes - 8), source.add(bytes - 8));
             }
             16..32 => {
-                sixteen(target, source);
-                sixteen(target.add(bytes - 16), source.add(bytes - 16));
+                sixteen::<0>(target, source);
+                sixteen::<0>(target.add(bytes - 16), source.add(bytes - 16));
             }
             32..BLOCK_BYTES => {
                 thirty_two(target, source);
@@ -70,16 +70,18 @@ unsafe fn eight(target: *mut u8, source: *const u8) {
     }
 }
 
+/// Moves the bytes from `AT` on.
 #[inline(always)]
-unsafe fn sixteen(target: *mut u8, source: *const u8) {
+unsafe fn sixteen<const AT: usize>(target: *mut u8, source: *const u8) {
     // SAFETY: as for `copy`; every x86-64 has these registers.
     unsafe {
         asm!(
-            "movdqu {a}, [{source}]",
-            "movdqu [{target}], {a}",
+            "movdqu {a}, [{source} + {at}]",
+            "movdqu [{target} + {at}], {a}",
             a = out(xmm_reg) _,
             source = in(reg) source,
             target = in(reg) target,
+            at = const AT,
             options(nostack, preserves_flags),
         );
     }
@@ -87,42 +89,19 @@ unsafe fn sixteen(target: *mut u8, source: *const u8) {
 
 #[inline(always)]
 unsafe fn thirty_two(target: *mut u8, source: *const u8) {
-    // SAFETY: as for `copy`; every x86-64 has these registers.
+    // SAFETY: as for `copy`.
     unsafe {
-        asm!(
-            "movdqu {a}, [{source}]",
-            "movdqu {b}, [{source} + 16]",
-            "movdqu [{target}], {a}",
-            "movdqu [{target} + 16], {b}",
-            a = out(xmm_reg) _,
-            b = out(xmm_reg) _,
-            source = in(reg) source,
-            target = in(reg) target,
-            options(nostack, preserves_flags),
-        );
+        sixteen::<0>(target, source);
+        sixteen::<16>(target, source);
     }
 }
 
 #[inline(always)]
 unsafe fn block(target: *mut u8, source: *const u8) {
-    // SAFETY: as for `copy`; every x86-64 has these registers.
+    // SAFETY: as for `copy`.
     unsafe {
-        asm!(
-            "movdqu {a}, [{source}]",
-            "movdqu {b}, [{source} + 16]",
-            "movdqu {c}, [{source} + 32]",
-            "movdqu {d}, [{source} + 48]",
-            "movdqu [{target}], {a}",
-            "movdqu [{target} + 16], {b}",
-            "movdqu [{target} + 32], {c}",
-            "movdqu [{target} + 48], {d}",
-            a = out(xmm_reg) _,
-            b = out(xmm_reg) _,
-            c = out(xmm_reg) _,
-            d = out(xmm_reg) _,
-            source = in(reg) source,
-            target = in(reg) target,
-            options(nostack, preserves_flags),
-        );
+        thirty_two(target, source);
+        sixteen::<32>(target, source);
+        sixteen::<48>(target, source);
     }
 }

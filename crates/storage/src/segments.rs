@@ -25,16 +25,6 @@ pub(crate) fn segment_bytes<M: Machine>() -> usize {
     if M::explores() { 128 } else { 4 << 10 }
 }
 
-/// The size class of the block for a version of `source`, which has room for as much; `None` where it does not belong in a
-/// segment.
-#[inline]
-fn block_class<M: Machine>(heap: &LocalHeap<M>, source: RecordRef<M>) -> Option<u8> {
-    let class = source.class();
-    let belongs = 2 * class_bytes(class) <= segment_bytes::<M>()
-        && sparse::shape::<M>(heap.shared().kept, class).is_none();
-    belongs.then_some(class)
-}
-
 /// A segment is freed when nobody needs its first version any more.
 pub static SEGMENT_FREED_EARLY: Fault = Fault {
     name: "segment-freed-early",
@@ -102,8 +92,12 @@ impl<M: Machine> Segments<M> {
         plan: &mut Plan,
         source: RecordRef<M>,
     ) -> Result<bool, OutOfMemory> {
-        let Some(class) = block_class(heap, source) else { return Ok(false) };
+        let class = source.class();
         let bytes = class_bytes(class);
+        let is_sparse = sparse::shape::<M>(heap.shared().kept, class).is_some();
+        if 2 * bytes > segment_bytes::<M>() || is_sparse {
+            return Ok(false);
+        }
         if plan.left_bytes < bytes {
             self.plan_segment(heap, plan)?;
         }
@@ -206,6 +200,12 @@ mod tests {
         (place..place + segment_bytes::<Native>()).contains(&record.as_ptr().addr())
     }
 
+    /// A worker's part of a new heap of so many bytes, and its segments.
+    fn fresh(limit: u64) -> (LocalHeap<Native>, Segments<Native>) {
+        let heap = Heap::new(limit);
+        (LocalHeap::new(&heap).expect("a slot"), Segments::default())
+    }
+
     /// A record with a value of so many bytes, all of them `content`.
     fn record(local: &mut LocalHeap<Native>, bytes: usize, content: u8) -> RecordRef<Native> {
         let record = local.alloc_record(Kind::Record, bytes).expect("there is memory");
@@ -215,9 +215,7 @@ mod tests {
 
     #[test]
     fn blocks_lie_in_order_and_go_as_one() {
-        let heap = Heap::<Native>::new(u64::MAX);
-        let mut local = LocalHeap::new(&heap).expect("a slot");
-        let mut segments = Segments::default();
+        let (mut local, mut segments) = fresh(u64::MAX);
         let (mut blocks, mut epoch) = (Vec::<(RecordRef<Native>, _, _)>::new(), 0);
         while segments.full.len() < 3 {
             epoch += 1;
@@ -256,9 +254,7 @@ mod tests {
 
     #[test]
     fn a_link_to_the_memory_of_the_block_leads_nowhere() {
-        let heap = Heap::<Native>::new(u64::MAX);
-        let mut local = LocalHeap::new(&heap).expect("a slot");
-        let mut segments = Segments::default();
+        let (mut local, mut segments) = fresh(u64::MAX);
         let source = record(&mut local, 100, 7);
         let mut plan = segments.plan();
         assert_eq!(segments.plan_block(&mut local, &mut plan, source), Ok(true));
@@ -271,9 +267,7 @@ mod tests {
 
     #[test]
     fn what_was_planned_and_not_laid_is_there_for_the_next() {
-        let heap = Heap::<Native>::new(u64::MAX);
-        let mut local = LocalHeap::new(&heap).expect("a slot");
-        let mut segments = Segments::default();
+        let (mut local, mut segments) = fresh(u64::MAX);
         let source = record(&mut local, 1000, 1);
         for _ in 0..3 {
             let mut plan = segments.plan();
@@ -291,9 +285,7 @@ mod tests {
     #[test]
     fn where_memory_is_short_free_segments_become_records() {
         let limit = 2 << 20;
-        let heap = Heap::<Native>::new(limit);
-        let mut local = LocalHeap::new(&heap).expect("a slot");
-        let mut segments = Segments::default();
+        let (mut local, mut segments) = fresh(limit);
         let source = record(&mut local, 100, 0xff);
         loop {
             let mut plan = segments.plan();
@@ -325,9 +317,7 @@ mod tests {
 
     #[test]
     fn a_large_block_does_not_belong_in_a_segment() {
-        let heap = Heap::<Native>::new(u64::MAX);
-        let mut local = LocalHeap::new(&heap).expect("a slot");
-        let mut segments = Segments::<Native>::default();
+        let (mut local, mut segments) = fresh(u64::MAX);
         let mut plan = segments.plan();
         let held = [0, 1000, 2000, 2100, 1 << 20].map(|bytes| {
             let source = record(&mut local, bytes, 1);

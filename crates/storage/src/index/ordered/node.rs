@@ -251,12 +251,6 @@ impl<M: Machine> Leaf<M> {
         block + below(block) + below(block + 1)
     }
 
-    /// The kind of entry `index` in a word of kinds.
-    #[inline]
-    fn kind_in(kinds: u64, index: usize) -> u64 {
-        kinds >> (4 * index) & NIBBLE
-    }
-
     /// The kinds of all entries.
     #[inline]
     pub(super) fn kinds(&self) -> Kinds {
@@ -269,9 +263,9 @@ impl<M: Machine> Leaf<M> {
         M::work(Cost::LeafSearch, 1);
         let count = stamp.count();
         let mut index = self.slices_below(slice);
-        let kinds = self.kinds.load(Ordering::Relaxed);
+        let kinds = self.kinds();
         while index < count && self.slices[index].load(Ordering::Relaxed) == slice {
-            let kind = Self::kind_in(kinds, index);
+            let kind = kinds.of(index);
             let found = kind.min(KIND_CELL);
             if found == rank {
                 return Spot::At(index, kind);
@@ -300,11 +294,11 @@ impl<M: Machine> Leaf<M> {
     #[inline]
     pub(super) fn copy_out(&self, count: usize) -> [Entry; LEAF_SLOTS] {
         M::work(Cost::LeafSearch, 1);
-        let kinds = self.kinds.load(Ordering::Relaxed);
+        let kinds = self.kinds();
         let mut entries = [Entry { slice: 0, kind: 0, link: Tagged::null() }; LEAF_SLOTS];
         for (index, entry) in entries[..count.min(LEAF_SLOTS)].iter_mut().enumerate() {
             entry.slice = self.slices[index].load(Ordering::Relaxed);
-            entry.kind = Self::kind_in(kinds, index);
+            entry.kind = kinds.of(index);
             entry.link = self.links[index].load(Ordering::Relaxed);
         }
         entries
