@@ -121,7 +121,7 @@ pub struct WriteSet<M: Machine> {
     pub order: Vec<u128>,
     /// The additions that the commit applies, in the order of the calls.
     pub additions: Vec<Addition>,
-    /// Writes that change some columns of their row.
+    /// Writes that change some columns of their row, in the order of their indexes.
     partial: Vec<Partial>,
     slots: RecordSlots,
 }
@@ -182,9 +182,24 @@ impl<M: Machine> WriteSet<M> {
 
     /// The columns that a write changes, so far as it is known; `None`: any.
     fn changed(&self, write: u32) -> Option<Columns> {
-        let Write { kind, value, .. } = self.entries[write as usize];
-        let found = self.partial.iter().find(|it| it.write == write && it.value == value)?;
-        (kind == Kind::Put).then_some(found.columns)
+        self.changed_by(&self.partial[self.place_of_partial(write).ok()?])
+    }
+
+    /// The columns that a write changes, if it still has the value of which that was said.
+    fn changed_by(&self, partial: &Partial) -> Option<Columns> {
+        let Write { kind, value, .. } = self.entries[partial.write as usize];
+        (kind == Kind::Put && value == partial.value).then_some(partial.columns)
+    }
+
+    /// Where among the writes that change some columns the one of this index is, or would be.
+    fn place_of_partial(&self, write: u32) -> Result<usize, usize> {
+        // Most are the newest.
+        match self.partial.last() {
+            Some(last) if last.write >= write => {
+                self.partial.binary_search_by_key(&write, |it| it.write)
+            }
+            _ => Err(self.partial.len()),
+        }
     }
 
     /// The columns that a write of `record` changes; none without one, and `None` where it may change any.
@@ -196,13 +211,18 @@ impl<M: Machine> WriteSet<M> {
     pub fn set_changed(&mut self, write: u32, columns: Columns) {
         debug_assert!(self.entries[write as usize].kind == Kind::Put, "it has a value");
         let value = self.entries[write as usize].value;
-        self.forget_changed(write);
-        self.partial.push(Partial { write, value, columns });
+        let partial = Partial { write, value, columns };
+        match self.place_of_partial(write) {
+            Ok(at) => self.partial[at] = partial,
+            Err(at) => self.partial.insert(at, partial),
+        }
     }
 
     /// Bytes of a write's value may change where they are.
     pub fn forget_changed(&mut self, write: u32) {
-        self.partial.retain(|it| it.write != write);
+        if let Ok(at) = self.place_of_partial(write) {
+            self.partial.remove(at);
+        }
     }
 
     /// Whether of any write it is known which columns it changes.
@@ -213,8 +233,8 @@ impl<M: Machine> WriteSet<M> {
 
     /// The writes of which that is known.
     pub fn partial(&self) -> impl Iterator<Item = (&Write<M>, Columns)> {
-        let known = self.partial.iter().map(|it| it.write);
-        known.filter_map(|at| Some((&self.entries[at as usize], self.changed(at)?)))
+        let known = self.partial.iter();
+        known.filter_map(|it| Some((&self.entries[it.write as usize], self.changed_by(it)?)))
     }
 
     /// Remembers what is to be added. A run of additions of one sign to one number is one: it leaves the number's range

@@ -382,3 +382,54 @@ fn columns_are_as_durable_as_their_last_change() {
         std::fs::remove_dir_all(&path).unwrap();
     }
 }
+
+/// Rows that one transaction changes count each by its own columns, in whatever order they come.
+#[test]
+fn columns_of_many_rows_count_apart() {
+    let path = std::env::temp_dir();
+    let path = path.join(format!("chiliad-columns-of-many-{}", std::process::id()));
+    _ = std::fs::remove_dir_all(&path);
+    let options = Options::default().epoch(Duration::from_secs(3600));
+    let db = Database::open_with(&path, options.durability(Durability::Epoch)).unwrap();
+    let id = counters(&db, 5).id();
+    let keys = db.run(|tx| {
+        let scanned = tx.raw().scan(id, Range::all())?;
+        let entries = tx.raw().entries(scanned)?.to_vec();
+        entries.iter().map(|it| Ok(tx.raw().row_key(it.row)?.to_vec())).collect::<Result<Vec<_>>>()
+    });
+    let (keys, parts) = (keys.unwrap(), [0, 1].map(|place| Columns::of(id, place)));
+    db.sync().unwrap();
+    // The row, and the column that changes, or all.
+    let changes = [
+        (0, Some(0)),
+        (3, Some(1)),
+        (1, Some(1)),
+        (2, Some(0)),
+        (1, Some(1)),
+        (0, Some(0)),
+        (3, None),
+        (2, None),
+        (4, Some(1)),
+        (3, Some(0)),
+    ];
+    let changed = db.run(|tx| {
+        for (at, place) in changes {
+            let row = tx.raw().get_for_update(id, &keys[at])?.expect("a row");
+            match place {
+                Some(place) => tx.raw().update_columns(row, &[7; 8], parts[place])?,
+                None => tx.raw().update(row, &[8; 8])?,
+            }
+        }
+        Ok(())
+    });
+    changed.unwrap();
+    let durable = keys.iter().map(|key| {
+        let mut open = begin(&db);
+        open.with(|tx| tx.raw().get(id, key).map(|_| ())).unwrap();
+        parts.map(|it| open.seen_columns(it).unwrap().is_durable().unwrap())
+    });
+    let expected = [[false, true], [true, false], [false; 2], [false; 2], [true, false]];
+    assert_eq!(durable.collect::<Vec<_>>(), expected);
+    drop(db);
+    std::fs::remove_dir_all(&path).unwrap();
+}
