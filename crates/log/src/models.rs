@@ -65,3 +65,53 @@ fn a_stable_epoch_is_taken_whole() {
 fn to_take_before_looking_is_caught() {
     stable_is_complete(false);
 }
+
+/// What a call of `Log::hurry` and a writer at the end of its rest share.
+struct Rest {
+    urgent: LoomWord,
+    resting: LoomWord,
+    wakes: LoomWord,
+}
+
+/// A call that does not wake a writer is seen by it after its rest.
+fn calls_are_seen(both_change: bool) {
+    let rest = || {
+        let (urgent, resting, wakes) = (LoomWord::new(0), LoomWord::new(4), LoomWord::new(0));
+        Rc::new(Rest { urgent, resting, wakes })
+    };
+    Model::new().check(rest, move |rest| {
+        let shared = Rc::clone(&rest);
+        // As `Log::hurry`.
+        let caller = thread::spawn(move || {
+            shared.urgent.fetch_max(1, Ordering::AcqRel);
+            let resting = match both_change {
+                true => shared.resting.fetch_or(0, Ordering::AcqRel),
+                false => shared.resting.load(Ordering::Acquire),
+            };
+            if resting == 0 {
+                shared.wakes.store(1, Ordering::Relaxed);
+            }
+        });
+        // As `Log::rest_while_open`, then `Log::is_urgent`.
+        if both_change {
+            rest.resting.swap(0, Ordering::AcqRel);
+        } else {
+            rest.resting.store(0, Ordering::Release);
+        }
+        let sees = rest.urgent.load(Ordering::Acquire) > 0;
+        caller.join().expect("no panic");
+        let woken = rest.wakes.load(Ordering::Relaxed) > 0;
+        assert!(sees || woken, "a call was missed");
+    });
+}
+
+#[test]
+fn who_hurries_at_the_end_of_a_rest_is_seen() {
+    calls_are_seen(true);
+}
+
+#[test]
+#[should_panic(expected = "was missed")]
+fn to_look_without_a_change_is_caught() {
+    calls_are_seen(false);
+}

@@ -56,6 +56,8 @@ pub(crate) struct Lane<M: Machine> {
     pub hurries: M::Word,
     /// Calls of [`Log::transaction_opened`] and of [`Log::transaction_closed`], counted in the first writer's lane as well.
     pub opened: M::Word,
+    /// The argument of the last call of [`Log::rest_while_open`], in the first writer's lane as well.
+    pub resting: M::Word,
     pub closed: M::Word,
     /// The sequence of the segment that it writes to.
     pub open: M::Word,
@@ -113,6 +115,7 @@ impl<M: Machine> Log<M> {
             runner: M::Word::new(0),
             hurries: M::Word::new(0),
             opened: M::Word::new(0),
+            resting: M::Word::new(0),
             closed: M::Word::new(0),
             open: M::Word::new(0),
             end: Latch::new(segment::begun(0, 0)),
@@ -207,10 +210,22 @@ impl<M: Machine> Log<M> {
         // Relaxed: a guess at how many wait.
         self.lanes[0].hurries.fetch_add(1, Ordering::Relaxed);
         // Release pairs with the acquire in `is_urgent`, and the writers are woken to look: by the first who asks for the
-        // epoch.
-        if self.urgent.fetch_max(epoch, Ordering::AcqRel) < epoch {
+        // epoch. One that rests looks afterwards. AcqRel pairs with that in `rest_while_open`: of this call and the end of the
+        // rest the later one sees the earlier.
+        let is_first = self.urgent.fetch_max(epoch, Ordering::AcqRel) < epoch;
+        if is_first && self.lanes[0].resting.fetch_or(0, Ordering::AcqRel) == 0 {
             self.wake();
         }
+    }
+
+    /// The writer that ends epochs rests while at least so many transactions are open, for a time that it sets itself: calls of
+    /// [`Log::hurry`] do not wake it, but a transaction does whose end leaves fewer, unless it ends just now. Zero: it has
+    /// ended its rest, and asks [`Log::is_urgent`] next.
+    pub fn rest_while_open(&self, least: u64) {
+        let runner = self.lanes[0].runner.load(Ordering::Relaxed);
+        debug_assert!(runner != 0, "whoever rests runs the writer, and can be woken");
+        // AcqRel pairs with that in `hurry`. Both change the word, so that one of them comes after the other.
+        self.lanes[0].resting.swap(least, Ordering::AcqRel);
     }
 
     /// A transaction is open whose owner comes back to it, until [`Log::transaction_closed`]: it may soon call [`Log::hurry`].
@@ -222,6 +237,11 @@ impl<M: Machine> Log<M> {
     /// Such a transaction is over.
     pub fn transaction_closed(&self) {
         self.lanes[0].closed.fetch_add(1, Ordering::Relaxed);
+        // Relaxed: a writer that is not woken rests for its time.
+        let least = self.lanes[0].resting.load(Ordering::Relaxed);
+        if least > 0 && self.opened() < least {
+            self.wake();
+        }
     }
 
     /// Transactions that are open.

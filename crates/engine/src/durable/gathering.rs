@@ -4,13 +4,13 @@
 //! sync serves one of them. So a writer that has made an epoch durable expects those that it has just answered to come back,
 //! and does not end the next epoch for who waits already before they have, or half the time of a sync has passed.
 //!
-//! A sync costs the processors some 0.1 ms: fences, interrupts, wake-ups. While many transactions are open (PostgreSQL asks
-//! the same by `commit_siblings`), the processors have other work, and a writer that rests between two syncs saves some of them.
+//! A sync costs the processors some 0.1 ms: fences, interrupts, wake-ups. While transactions are open (PostgreSQL asks the
+//! same by `commit_siblings`), the processors have other work, and a writer that rests between two syncs saves some of them.
 
-/// Open transactions from which on a writer rests between two syncs.
-const OPEN_MIN: u64 = 8;
+/// Open transactions from which on a writer rests between two syncs, and goes on resting.
+pub(super) const OPEN_MIN: u64 = 4;
 /// Of a second: how long it rests after a sync.
-const RESTS_PER_SECOND: u64 = 3_000;
+const RESTS_PER_SECOND: u64 = 1_500;
 /// After so many syncs in a row that served at most one call each it does not rest any more: the open transactions may be
 /// idle.
 const LONE_MAX: u32 = 16;
@@ -71,7 +71,7 @@ impl Gathering {
 
 #[cfg(test)]
 mod tests {
-    use super::{Gathering, RESTS_PER_SECOND};
+    use super::{Gathering, OPEN_MIN, RESTS_PER_SECOND};
 
     const SECOND: u64 = 10 * RESTS_PER_SECOND;
 
@@ -126,8 +126,12 @@ mod tests {
         let mut it = Gathering::default();
         it.ends(1, 10);
         it.claims(1, 110, SECOND);
-        assert_eq!(it.rests(8, 119), Some(120));
-        assert_eq!((it.rests(7, 119), it.rests(8, 120)), (None, None), "few, or long enough");
+        assert_eq!(it.rests(OPEN_MIN, 119), Some(120));
+        assert_eq!(
+            (it.rests(OPEN_MIN - 1, 119), it.rests(OPEN_MIN, 120)),
+            (None, None),
+            "few, or long enough"
+        );
         it.claims(1, 1_110, SECOND);
         assert_eq!(it.rests(8, 1_111), None, "the epoch ended in its time");
     }

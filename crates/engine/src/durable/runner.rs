@@ -1,6 +1,6 @@
 //! A writer of the log with the database that it belongs to; the owner of the machine runs it.
 
-use super::gathering::Gathering;
+use super::gathering::{Gathering, OPEN_MIN};
 use crate::contract::Scheme;
 use crate::database::Database;
 use crate::shared::Inner;
@@ -38,13 +38,12 @@ impl<M: Machine, S: Scheme<M>> LogRunner<M, S> {
         let (mut seen, mut quiet) = (0, 0);
         let mut gathering = Gathering::default();
         while !over() {
-            let mut rest = None;
-            if self.hurries() {
-                rest = gathering.rests(self.opened(), M::now());
-                if rest.is_none() && !gathering.goes_on(self.calls(), M::now()) {
-                    gathering.ends(self.calls(), M::now());
-                    self.database().tick();
-                }
+            if self.hurries()
+                && gathering.rests(self.opened(), M::now()).is_none()
+                && !gathering.goes_on(self.calls(), M::now())
+            {
+                gathering.ends(self.calls(), M::now());
+                self.database().tick();
             }
             match self.step() {
                 Stepped::Claimed => {
@@ -54,8 +53,8 @@ impl<M: Machine, S: Scheme<M>> LogRunner<M, S> {
                 Stepped::Failed => claimed(),
                 Stepped::Idle | Stepped::Wrote => {}
             }
-            if let Some(until) = rest {
-                M::park_until(until);
+            if let Some(until) = gathering.rests(self.opened(), M::now()) {
+                self.rest(until);
             } else if self.hurries() {
                 // A commit window is open, or somebody is expected who hurries, too: they may want this core.
                 M::yield_now();
@@ -70,6 +69,14 @@ impl<M: Machine, S: Scheme<M>> LogRunner<M, S> {
         }
         self.finish();
         claimed();
+    }
+
+    /// Waits until this time, or until few transactions are open.
+    fn rest(&self, until: u64) {
+        let Some(durable) = &self.inner.words.durable else { return };
+        durable.log.rest_while_open(OPEN_MIN);
+        M::park_until(until);
+        durable.log.rest_while_open(0);
     }
 
     fn written_bytes(&self) -> u64 {
