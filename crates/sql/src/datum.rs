@@ -2,6 +2,7 @@
 
 use crate::numeric::Numeric;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// A value of SQL, that of a column, a parameter or a result. Texts and bytes may be those of a row in the transaction's
 /// memory. A date is told in days and an instant in microseconds, both from 1970-01-01.
@@ -31,8 +32,9 @@ pub enum Datum<'a> {
     Timestamp(i64),
     /// Of `uuid`.
     Uuid([u8; 16]),
-    /// Of `record`: a row as one value.
-    Record(Vec<Datum<'a>>),
+    /// Of `record`: a row as one value. Shared, since values are dropped all the time: what a vector of values does when
+    /// it goes would be part of each drop, and an `Arc` has it apart.
+    Record(Arc<[Datum<'a>]>),
 }
 
 const _: () = assert!(size_of::<Datum<'_>>() <= 32, "rows of values are copied and cleared");
@@ -98,9 +100,7 @@ impl<'a> Datum<'a> {
             Self::Time(time) => Datum::Time(time),
             Self::Timestamp(time) => Datum::Timestamp(time),
             Self::Uuid(bytes) => Datum::Uuid(bytes),
-            Self::Record(parts) => {
-                Datum::Record(parts.into_iter().map(Datum::into_owned).collect())
-            }
+            Self::Record(parts) => Datum::Record(owned(&parts).into()),
         }
     }
 }

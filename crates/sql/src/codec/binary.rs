@@ -160,7 +160,7 @@ pub fn to_binary(of: Type, datum: &Datum<'_>, out: &mut Vec<u8>) {
         Datum::Record(parts) => {
             let count = u32::try_from(parts.len()).unwrap_or(u32::MAX);
             out.extend(count.to_be_bytes());
-            for part in parts {
+            for part in parts.iter() {
                 out.extend(Type::Text.oid().to_be_bytes());
                 if part.is_null() {
                     out.extend((-1_i32).to_be_bytes());

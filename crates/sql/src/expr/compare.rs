@@ -65,7 +65,7 @@ pub(crate) fn compare(one: &Datum<'_>, two: &Datum<'_>) -> Option<Ordering> {
         }
         (Datum::Uuid(one), Datum::Uuid(two)) => one.cmp(two),
         (Datum::Record(one), Datum::Record(two)) => {
-            for (one, two) in one.iter().zip(two) {
+            for (one, two) in one.iter().zip(two.iter()) {
                 match compare(one, two)? {
                     Ordering::Equal => {}
                     order => return Some(order),
@@ -105,7 +105,7 @@ pub(crate) fn equals(one: &Datum<'_>, two: &Datum<'_>) -> bool {
     match (one, two) {
         (Datum::Null, Datum::Null) => true,
         (Datum::Record(one), Datum::Record(two)) => {
-            one.len() == two.len() && one.iter().zip(two).all(|(one, two)| equals(one, two))
+            one.len() == two.len() && one.iter().zip(two.iter()).all(|(one, two)| equals(one, two))
         }
         _ => compare(one, two) == Some(Ordering::Equal),
     }

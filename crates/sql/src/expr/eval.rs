@@ -148,6 +148,8 @@ pub(crate) fn look<'r>(
     Ok(Cow::Borrowed(there))
 }
 
+// Apart, since an expression goes as deep as its text does, and the above are all that most of its levels have.
+#[inline(never)]
 fn eval_composed<'r>(
     expr: &'r Expr,
     row: &'r [Datum<'r>],
@@ -255,7 +257,14 @@ fn no_parameter(number: usize) -> SqlError {
 
 /// Whether a condition holds for a row.
 pub(crate) fn is_true(expr: &Expr, row: &[Datum<'_>], cx: &Context<'_>) -> Result<bool> {
-    Ok(eval(expr, row, cx)? == Datum::Bool(true))
+    Ok(match expr {
+        // What most conditions are.
+        Expr::Compare(comparison, one, two) => {
+            let (one, two) = (look(one, row, cx)?, look(two, row, cx)?);
+            compare(&one, &two).is_some_and(|order| comparison.holds(order))
+        }
+        other => matches!(eval(other, row, cx)?, Datum::Bool(true)),
+    })
 }
 
 fn escape_of(text: &str) -> Result<Option<char>> {
@@ -329,7 +338,7 @@ fn subquery_value<'r>(
             for found in rows.iter() {
                 let holds = match (&of, found.as_slice()) {
                     (Datum::Record(_), parts) => {
-                        compared(*comparison, &of, &Datum::Record(parts.to_vec()))
+                        compared(*comparison, &of, &Datum::Record(parts.into()))
                     }
                     (of, [one]) => compared(*comparison, of, one),
                     _ => return Err(SqlError::internal("a row of several columns")),

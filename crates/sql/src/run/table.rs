@@ -61,6 +61,7 @@ pub(super) fn find(
 ) -> Result<Option<Row>> {
     let mut key = cx.spare_key.take();
     key.clear();
+    key.reserve(KEY_BYTES);
     let found = match append_key(access, exprs, row, cx, &mut key)? {
         true => get(access, &key, cx)?,
         false => None,
@@ -92,7 +93,7 @@ pub(super) fn key_of<'v>(
     index: Option<usize>,
     values: impl IntoIterator<Item = Result<Cow<'v, Datum<'v>>>>,
 ) -> Result<Option<Vec<u8>>> {
-    let mut key = Vec::new();
+    let mut key = Vec::with_capacity(KEY_BYTES);
     Ok(append_key_of(table, index, values, &mut key)?.then_some(key))
 }
 
@@ -103,7 +104,6 @@ fn append_key_of<'v>(
     values: impl IntoIterator<Item = Result<Cow<'v, Datum<'v>>>>,
     key: &mut Vec<u8>,
 ) -> Result<bool> {
-    key.reserve(KEY_BYTES);
     for (part, value) in values.into_iter().enumerate() {
         let value = value?;
         if value.is_null() || !table.append_part(index, part, &value, key)? {
@@ -129,7 +129,7 @@ fn append_key(
 fn prefixes(access: &Access, row: &[Datum<'_>], cx: &Context<'_>) -> Result<Vec<Vec<u8>>> {
     let mut keys = Vec::with_capacity(access.path.prefixes.len());
     for exprs in &access.path.prefixes {
-        let mut key = Vec::new();
+        let mut key = Vec::with_capacity(KEY_BYTES);
         if append_key(access, exprs, row, cx, &mut key)? {
             keys.push(key);
         }
