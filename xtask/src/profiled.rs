@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Loads that run under each scheme which has what they need.
-const LOADS: [&str; 7] = [
+const LOADS: [&str; 8] = [
     "tpcc --warehouses 2",
     "ycsb --records 200000",
     "ycsb --records 200000 --ops 16 --read-ratio 50 --theta 0.6",
@@ -20,6 +20,7 @@ const LOADS: [&str; 7] = [
     "tatp",
     "bank",
     "tpcb-sql",
+    "tpcc-sql --warehouses 2",
 ];
 /// How long each of them runs: most of it is spent in what is taken often, however short.
 const FLAGS: &str = "--threads 2 --duration 400ms --warmup 50ms --quiet";

@@ -1,5 +1,5 @@
-//! TPC-C by go-tpc: two warehouses, sixteen terminals, by TCP. A terminal does not run again what is refused, so what is refused
-//! is counted beside what is done.
+//! TPC-C by go-tpc: two warehouses, sixteen terminals. A terminal does not run again what is refused, so what is refused is
+//! counted beside what is done.
 
 use super::servers::{Kind, Server, Servers};
 use crate::compare::{median, number_after, output};
@@ -26,15 +26,15 @@ struct Sample {
     refused: f64,
 }
 
-/// Loads each server, runs the terminals in turn, and prints a table.
+/// Loads each server, runs the terminals in turn, by Unix sockets or TCP, and prints a table.
 ///
 /// # Errors
 /// When a server does not start, or go-tpc fails.
 pub fn run(
     servers: &mut Servers<'_>,
     program: &Path,
-    rounds: u32,
-    seconds: u32,
+    tcp: bool,
+    (rounds, seconds): (u32, u32),
 ) -> Result<(), String> {
     if output(Command::new(program).arg("version")).is_err() {
         println!("\nskipped: {} is not installed (go-tpc)", program.display());
@@ -53,20 +53,23 @@ pub fn run(
         if !loaded.contains(&&side.kind) {
             let server = servers.get(&side.kind)?;
             let words = ["prepare", "-T", "4", "--dropdata", "--no-check"];
-            output(tpcc(program, server).args(words))?;
+            output(tpcc(program, server, tcp).args(words))?;
             loaded.push(&side.kind);
         }
     }
     let time = format!("{}s", seconds.max(SECONDS_MIN));
     for _ in 0..rounds {
         for (side, samples) in sides.iter().zip(&mut samples) {
-            let mut command = tpcc(program, servers.get(&side.kind)?);
+            let mut command = tpcc(program, servers.get(&side.kind)?, tcp);
             command.args(["run", "-T", TERMINALS, "--time", &time, "--ignore-error", "--silence"]);
             let said = output(command.args(["--isolation", side.isolation]))?.0;
             samples.push(sample(&said).ok_or_else(|| format!("go-tpc says no tpmC: {said}"))?);
         }
     }
-    println!("\ngo-tpc, {WAREHOUSES} warehouses, {TERMINALS} terminals");
+    println!(
+        "\ngo-tpc, {WAREHOUSES} warehouses, {TERMINALS} terminals{}",
+        if tcp { ", TCP" } else { "" }
+    );
     println!("{:<28} {:>9} {:>6} {:>8}", "", "tpmC", "ratio", "refused");
     for (side, rounds) in sides.iter().zip(&samples) {
         let ratios = rounds.iter().zip(&samples[0]).map(|(it, first)| it.rate / first.rate);
@@ -82,10 +85,12 @@ pub fn run(
 }
 
 /// The program for TPC-C on a server.
-fn tpcc(program: &Path, server: &Server) -> Command {
+fn tpcc(program: &Path, server: &Server, tcp: bool) -> Command {
+    // The program takes no directory for a host, but one among the parameters of its driver, if there is no other host.
+    let params = format!("sslmode=disable&host={}", server.host(tcp).display());
     let mut command = Command::new(program);
-    command.args(["tpcc", "-d", "postgres", "-H", "127.0.0.1", "-P", &server.port().to_string()]);
-    command.args(["-U", "postgres", "-D", "postgres", "--conn-params", "sslmode=disable"]);
+    command.args(["tpcc", "-d", "postgres", "-H", "\"\"", "-P", &server.port().to_string()]);
+    command.args(["-U", "postgres", "-D", "postgres", "--conn-params", &params]);
     command.args(["--warehouses", WAREHOUSES]);
     command
 }

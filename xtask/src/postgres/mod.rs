@@ -98,8 +98,11 @@ pub fn run(arguments: &Arguments, root: &Path) -> Result<(), String> {
     if arguments.is_meant("idle") {
         idle::run(&mut servers, arguments.rounds(), arguments.seconds())?;
     }
-    if arguments.is_meant("go-tpc") {
-        gotpc::run(&mut servers, &arguments.go_tpc, arguments.rounds(), arguments.seconds())?;
+    for (name, tcp) in [("go-tpc", false), ("go-tpc TCP", true)] {
+        if arguments.is_meant(name) {
+            let length = (arguments.rounds(), arguments.seconds());
+            gotpc::run(&mut servers, &arguments.go_tpc, tcp, length)?;
+        }
     }
     Ok(())
 }

@@ -157,10 +157,14 @@ impl Server {
     /// As [`Server::client`], by TCP if that is meant.
     pub fn client_by(&self, program: &str, tcp: bool) -> Command {
         let mut command = Command::new(program);
-        let host = if tcp { Path::new("127.0.0.1") } else { &self.directory };
         let port = self.port.to_string();
-        command.arg("-h").arg(host).args(["-p", &port, "-U", "postgres"]);
+        command.arg("-h").arg(self.host(tcp)).args(["-p", &port, "-U", "postgres"]);
         command
+    }
+
+    /// The host that clients are given: an address, or the directory of its socket.
+    pub fn host(&self, tcp: bool) -> &Path {
+        if tcp { Path::new("127.0.0.1") } else { &self.directory }
     }
 
     /// A file of this text for its clients.
