@@ -15,10 +15,13 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level;
 use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The signals that are heeded, unless they were ignored when the process began (`nohup`).
 const HEEDED: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+
+/// How long a signal to several processes may take to be known here, after it has ended one of them.
+const LATER: Duration = Duration::from_secs(1);
 
 /// The first signal that came; 0: none.
 static CAME: AtomicI32 = AtomicI32::new(0);
@@ -79,6 +82,23 @@ pub fn asked() -> bool {
     CAME.load(Ordering::SeqCst) != 0
 }
 
+/// Whether the signal that has ended a child asks this process to end, too, now or in a moment. A child leaves the group of
+/// its parent before it begins, but not at once: what a terminal sends to the group meanwhile is for both.
+pub(crate) fn ends_both(signal: i32) -> bool {
+    comes_too(signal, asked)
+}
+
+fn comes_too(signal: i32, asked: impl Fn() -> bool) -> bool {
+    if !HEEDED.contains(&signal) {
+        return false;
+    }
+    let end = Instant::now() + LATER;
+    while !asked() && Instant::now() < end {
+        thread::sleep(Duration::from_millis(1));
+    }
+    asked()
+}
+
 /// The exit status of a process that a signal ended: that of a shell's command.
 pub fn status() -> u8 {
     128 + u8::try_from(CAME.load(Ordering::SeqCst)).unwrap_or(0)
@@ -119,9 +139,9 @@ impl Drop for Listening {
 mod tests {
     use super::*;
     use crate::Leftover;
+    use std::cell::Cell;
     use std::path::PathBuf;
     use std::process::{Command, Stdio};
-    use std::time::Instant;
 
     /// Names the directory of the child below, where this process is one.
     const CHILD: &str = "CHILIAD_TEST_STUCK";
@@ -136,6 +156,15 @@ mod tests {
         loop {
             thread::park();
         }
+    }
+
+    #[test]
+    fn what_ends_a_child_may_come_here_a_moment_later() {
+        let looks = Cell::new(0);
+        let asked = || looks.replace(looks.get() + 1) > 2;
+        assert!(comes_too(SIGINT, asked) && looks.get() > 2, "it has come meanwhile");
+        assert!(!comes_too(SIGTERM, || false), "it was for the child alone");
+        assert!(!comes_too(signal_hook::consts::SIGKILL, || true), "it asks nobody");
     }
 
     #[test]

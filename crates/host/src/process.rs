@@ -1,10 +1,10 @@
 //! This program as a child process that speaks in lines: started, listened to, told, killed.
 
 use crate::leftovers::{self, Leftover};
-use crate::{Stop, threads};
+use crate::{Stop, interrupt, threads};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -121,10 +121,13 @@ impl<T: Send + 'static> Process<T> {
     /// Waits for its end, after its output has ended.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's; [`Stop::Interrupted`] where a signal has ended it that asks this process to end, too.
     pub fn wait(&mut self) -> Result<Ended, Stop> {
         let status = lock(&self.child).wait();
         let status = status.map_err(|error| Stop::Failed(format!("waiting: {error}")))?;
+        if status.signal().is_some_and(interrupt::ends_both) {
+            return Err(Stop::Interrupted);
+        }
         let errors = self.errors.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
         Ok(Ended { orderly: status.success(), why: format!("{status}: {}", errors.trim()) })
     }
