@@ -1,7 +1,7 @@
 //! Transactions that stay open between calls, and go from thread to thread.
 
-use crate::common::{OPTIMISTIC, counters, open, others_can_write, serializable};
-use chiliad::raw::{Columns, Range, Transaction as _};
+use crate::common::{OPTIMISTIC, Scratch, counters, open, others_can_write, serializable};
+use chiliad::raw::{Columns, Range, TableId, Transaction as _};
 use chiliad::{
     Cancel, Database, Durability, Error, OpenTransaction, Options, Result, RunOptions, Scheme,
     Table,
@@ -336,41 +336,67 @@ fn tables_may_come_and_go_meanwhile() {
     }
 }
 
+/// A database in which nothing becomes durable unless somebody asks for it, and two columns of its rows.
+struct ByColumn {
+    db: Database,
+    id: TableId,
+    keys: Vec<Vec<u8>>,
+    parts: [Columns; 2],
+    _place: Scratch,
+}
+
+impl ByColumn {
+    fn new(scheme: Scheme, rows: u64) -> Self {
+        let place = Scratch::new();
+        let options = Options::default().scheme(scheme).epoch(Duration::from_secs(3600));
+        let db = Database::open_with(&place, options.durability(Durability::Epoch)).unwrap();
+        let id = counters(&db, rows).id();
+        let keys = db.run(|tx| {
+            let scanned = tx.raw().scan(id, Range::all())?;
+            let entries = tx.raw().entries(scanned)?.to_vec();
+            let keys = entries.iter().map(|it| Ok(tx.raw().row_key(it.row)?.to_vec()));
+            keys.collect::<Result<Vec<_>>>()
+        });
+        let parts = [0, 1].map(|place| Columns::of(id, place));
+        Self { db, id, keys: keys.unwrap(), parts, _place: place }
+    }
+
+    /// Changes rows in one transaction, each in this column or as a whole; what was before is durable.
+    fn change(&self, changes: impl IntoIterator<Item = (usize, Option<usize>)> + Clone) {
+        self.db.sync().unwrap();
+        let changed = self.db.run(|tx| {
+            for (at, column) in changes.clone() {
+                let row = tx.raw().get_for_update(self.id, &self.keys[at])?.expect("a row");
+                match column {
+                    Some(column) => tx.raw().update_columns(row, &[7; 8], self.parts[column])?,
+                    None => tx.raw().update(row, &[8; 8])?,
+                }
+            }
+            Ok(())
+        });
+        changed.unwrap();
+    }
+
+    /// Whether what a transaction sees of a row is durable: all of it, and each of the two columns.
+    fn is_durable(&self, at: usize) -> (bool, [bool; 2]) {
+        let mut open = begin(&self.db);
+        open.with(|tx| tx.raw().get(self.id, &self.keys[at]).map(|_| ())).unwrap();
+        let all = open.seen().unwrap().is_durable().unwrap();
+        (all, self.parts.map(|it| open.seen_columns(it).unwrap().is_durable().unwrap()))
+    }
+}
+
 /// A column counts by its last change. Under `silo` changes of other columns by `update_columns` do not make it younger.
 #[test]
 fn columns_are_as_durable_as_their_last_change() {
     for scheme in serializable() {
-        let path = std::env::temp_dir();
-        let path = path.join(format!("chiliad-seen-columns-{scheme}-{}", std::process::id()));
-        _ = std::fs::remove_dir_all(&path);
-        // So long that nothing becomes durable unless somebody asks for it.
-        let options = Options::default().scheme(scheme).epoch(Duration::from_secs(3600));
-        let db = Database::open_with(&path, options.durability(Durability::Epoch)).unwrap();
-        let id = counters(&db, 1).id();
-        let key = db.run(|tx| {
-            let range = tx.raw().scan(id, Range::all())?;
-            let row = tx.raw().entries(range)?[0].row;
-            Ok(tx.raw().row_key(row)?.to_vec())
-        });
-        let (key, parts) = (key.unwrap(), [0, 1].map(|place| Columns::of(id, place)));
+        let rows = ByColumn::new(scheme, 1);
         // For each of two columns, whether it is durable after these changes of the row in one transaction.
         let durable_after = |changes: &[Option<usize>]| {
-            db.sync().unwrap();
-            let changed = db.run(|tx| {
-                for change in changes {
-                    let row = tx.raw().get_for_update(id, &key)?.expect("a row");
-                    match change {
-                        Some(place) => tx.raw().update_columns(row, &[7; 8], parts[*place])?,
-                        None => tx.raw().update(row, &[8; 8])?,
-                    }
-                }
-                Ok(())
-            });
-            changed.unwrap();
-            let mut open = begin(&db);
-            open.with(|tx| tx.raw().get(id, &key).map(|_| ())).unwrap();
-            assert!(!open.seen().unwrap().is_durable().unwrap(), "{scheme}: the row has changed");
-            parts.map(|it| open.seen_columns(it).unwrap().is_durable().unwrap())
+            rows.change(changes.iter().map(|column| (0, *column)));
+            let (all, columns) = rows.is_durable(0);
+            assert!(!all, "{scheme}: the row has changed");
+            columns
         };
         let knows = scheme == Scheme::Silo;
         assert_eq!(durable_after(&[Some(1)]), [knows, false], "{scheme}");
@@ -378,29 +404,14 @@ fn columns_are_as_durable_as_their_last_change() {
         for changes in [&[None][..], &[Some(0), Some(1)], &[Some(1), None], &[None, Some(1)]] {
             assert_eq!(durable_after(changes), [false; 2], "{scheme}: {changes:?}");
         }
-        drop(db);
-        std::fs::remove_dir_all(&path).unwrap();
     }
 }
 
 /// Rows that one transaction changes count each by its own columns, in whatever order they come.
 #[test]
 fn columns_of_many_rows_count_apart() {
-    let path = std::env::temp_dir();
-    let path = path.join(format!("chiliad-columns-of-many-{}", std::process::id()));
-    _ = std::fs::remove_dir_all(&path);
-    let options = Options::default().epoch(Duration::from_secs(3600));
-    let db = Database::open_with(&path, options.durability(Durability::Epoch)).unwrap();
-    let id = counters(&db, 5).id();
-    let keys = db.run(|tx| {
-        let scanned = tx.raw().scan(id, Range::all())?;
-        let entries = tx.raw().entries(scanned)?.to_vec();
-        entries.iter().map(|it| Ok(tx.raw().row_key(it.row)?.to_vec())).collect::<Result<Vec<_>>>()
-    });
-    let (keys, parts) = (keys.unwrap(), [0, 1].map(|place| Columns::of(id, place)));
-    db.sync().unwrap();
-    // The row, and the column that changes, or all.
-    let changes = [
+    let rows = ByColumn::new(Scheme::Silo, 5);
+    rows.change([
         (0, Some(0)),
         (3, Some(1)),
         (1, Some(1)),
@@ -411,25 +422,7 @@ fn columns_of_many_rows_count_apart() {
         (2, None),
         (4, Some(1)),
         (3, Some(0)),
-    ];
-    let changed = db.run(|tx| {
-        for (at, place) in changes {
-            let row = tx.raw().get_for_update(id, &keys[at])?.expect("a row");
-            match place {
-                Some(place) => tx.raw().update_columns(row, &[7; 8], parts[place])?,
-                None => tx.raw().update(row, &[8; 8])?,
-            }
-        }
-        Ok(())
-    });
-    changed.unwrap();
-    let durable = keys.iter().map(|key| {
-        let mut open = begin(&db);
-        open.with(|tx| tx.raw().get(id, key).map(|_| ())).unwrap();
-        parts.map(|it| open.seen_columns(it).unwrap().is_durable().unwrap())
-    });
+    ]);
     let expected = [[false, true], [true, false], [false; 2], [false; 2], [true, false]];
-    assert_eq!(durable.collect::<Vec<_>>(), expected);
-    drop(db);
-    std::fs::remove_dir_all(&path).unwrap();
+    assert_eq!([0, 1, 2, 3, 4].map(|at| rows.is_durable(at).1), expected);
 }
