@@ -193,13 +193,7 @@ impl<M: Machine> WriteSet<M> {
 
     /// Where among the writes that change some columns the one of this index is, or would be.
     fn place_of_partial(&self, write: u32) -> Result<usize, usize> {
-        // Most are the newest.
-        match self.partial.last() {
-            Some(last) if last.write >= write => {
-                self.partial.binary_search_by_key(&write, |it| it.write)
-            }
-            _ => Err(self.partial.len()),
-        }
+        self.partial.binary_search_by_key(&write, |it| it.write)
     }
 
     /// The columns that a write of `record` changes; none without one, and `None` where it may change any.
@@ -233,8 +227,8 @@ impl<M: Machine> WriteSet<M> {
 
     /// The writes of which that is known.
     pub fn partial(&self) -> impl Iterator<Item = (&Write<M>, Columns)> {
-        let known = self.partial.iter();
-        known.filter_map(|it| Some((&self.entries[it.write as usize], self.changed_by(it)?)))
+        let entry = |it: &Partial| Some((&self.entries[it.write as usize], self.changed_by(it)?));
+        self.partial.iter().filter_map(entry)
     }
 
     /// Remembers what is to be added. A run of additions of one sign to one number is one: it leaves the number's range

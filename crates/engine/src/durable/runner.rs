@@ -4,7 +4,7 @@ use super::gathering::{Gathering, OPEN_MIN};
 use crate::contract::Scheme;
 use crate::database::Database;
 use crate::shared::Inner;
-use chiliad_log::{LogWriter, Stepped};
+use chiliad_log::{Log, LogWriter, Stepped};
 use chiliad_machine::Machine;
 use std::sync::Arc;
 
@@ -73,29 +73,32 @@ impl<M: Machine, S: Scheme<M>> LogRunner<M, S> {
 
     /// Waits until this time, or until few transactions are open.
     fn rest(&self, until: u64) {
-        let Some(durable) = &self.inner.words.durable else { return };
-        durable.log.rest_while_open(OPEN_MIN);
+        let Some(log) = self.log() else { return };
+        log.rest_while_open(OPEN_MIN);
         M::park_until(until);
-        durable.log.rest_while_open(0);
+        log.rest_while_open(0);
+    }
+
+    fn log(&self) -> Option<&Log<M>> {
+        self.inner.words.durable.as_ref().map(|durable| &durable.log)
     }
 
     fn written_bytes(&self) -> u64 {
-        self.inner.words.durable.as_ref().map_or(0, |durable| durable.log.written_bytes())
+        self.log().map_or(0, Log::written_bytes)
     }
 
     /// Transactions that are open and may hurry.
     fn opened(&self) -> u64 {
-        self.inner.words.durable.as_ref().map_or(0, |durable| durable.log.opened())
+        self.log().map_or(0, Log::opened)
     }
 
     /// Calls of those that hurry so far.
     fn calls(&self) -> u64 {
-        self.inner.words.durable.as_ref().map_or(0, |durable| durable.log.hurries())
+        self.log().map_or(0, Log::hurries)
     }
 
     fn hurries(&self) -> bool {
-        let durable = self.inner.words.durable.as_ref();
-        self.writer.number() == 0 && durable.is_some_and(|durable| durable.log.is_urgent())
+        self.writer.number() == 0 && self.log().is_some_and(Log::is_urgent)
     }
 
     /// Writes what is due, and says what it did.
