@@ -170,8 +170,7 @@ fn eval_composed<'r>(
         }),
         Expr::Is(of, value) => Datum::Bool(eval(of, row, cx)? == Datum::Bool(*value)),
         Expr::Compare(comparison, one, two) => {
-            let (one, two) = (look(one, row, cx)?, look(two, row, cx)?);
-            compared(*comparison, &one, &two)
+            holds(*comparison, (one, two), row, cx)?.map_or(Datum::Null, Datum::Bool)
         }
         Expr::NotDistinct(one, two) => {
             Datum::Bool(equals(&eval(one, row, cx)?, &eval(two, row, cx)?))
@@ -260,8 +259,7 @@ pub(crate) fn is_true(expr: &Expr, row: &[Datum<'_>], cx: &Context<'_>) -> Resul
     Ok(match expr {
         // What most conditions are.
         Expr::Compare(comparison, one, two) => {
-            let (one, two) = (look(one, row, cx)?, look(two, row, cx)?);
-            compare(&one, &two).is_some_and(|order| comparison.holds(order))
+            holds(*comparison, (one, two), row, cx)? == Some(true)
         }
         other => matches!(eval(other, row, cx)?, Datum::Bool(true)),
     })
@@ -274,6 +272,18 @@ fn escape_of(text: &str) -> Result<Option<char>> {
         _ => Err(SqlError::new("22019", "invalid escape string")
             .with_hint("Escape string must be empty or one character.")),
     }
+}
+
+/// Whether a comparison of two expressions holds for a row; `None` where one of them is null.
+#[inline]
+fn holds(
+    comparison: Comparison,
+    (one, two): (&Expr, &Expr),
+    row: &[Datum<'_>],
+    cx: &Context<'_>,
+) -> Result<Option<bool>> {
+    let (one, two) = (look(one, row, cx)?, look(two, row, cx)?);
+    Ok(compare(&one, &two).map(|order| comparison.holds(order)))
 }
 
 fn compared<'a>(comparison: Comparison, one: &Datum<'_>, two: &Datum<'_>) -> Datum<'a> {
