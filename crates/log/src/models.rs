@@ -66,7 +66,7 @@ fn to_take_before_looking_is_caught() {
     stable_is_complete(false);
 }
 
-/// What a call of `Log::hurry` and a writer at the end of its rest share.
+/// The words that a caller of `Log::hurry` and the writer, as it ends its rest, both access.
 struct Rest {
     urgent: LoomWord,
     resting: LoomWord,
