@@ -307,6 +307,11 @@ impl<M: Machine, S: Session<M> + ?Sized> Transaction for Running<'_, M, S> {
     }
 
     #[inline]
+    fn reread_for_update(&mut self, row: Row) -> Result<Option<Row>> {
+        self.session.reread_for_update(row)
+    }
+
+    #[inline]
     fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {
         self.session.get_many(requests, rows)
     }

@@ -228,6 +228,17 @@ pub trait Transaction {
     /// As for [`Transaction::get`]; [`crate::Error::ReadOnly`].
     fn get_for_update(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>>;
 
+    /// Reads a row that the transaction has read as [`Transaction::get_for_update`] reads it, since the transaction means to
+    /// write it after all; `None` if it has gone since. An engine need not look for the row again where that would show the
+    /// transaction nothing new.
+    ///
+    /// # Errors
+    /// As for [`Transaction::get_for_update`]; [`crate::Error::ForeignHandle`] for a row of another transaction.
+    fn reread_for_update(&mut self, row: Row) -> Result<Option<Row>> {
+        let (table, key) = (self.table_of(row)?, self.row_key(row)?.to_vec());
+        self.get_for_update(table, &key)
+    }
+
     /// Reads many rows, in any tables, with their cache misses in flight together where the engine can do that: by
     /// default one after another. `rows` gets one answer for each request.
     ///

@@ -228,6 +228,11 @@ impl Transaction for Untyped<'_> {
     }
 
     #[inline]
+    fn reread_for_update(&mut self, row: Row) -> Result<Option<Row>> {
+        self.operations()?.reread_for_update(row)
+    }
+
+    #[inline]
     fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {
         self.operations()?.get_many(requests, rows)
     }

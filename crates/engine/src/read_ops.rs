@@ -36,6 +36,19 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         row
     }
 
+    /// Reads a row anew that was read before, and is to be written now.
+    pub fn reread_for_update(&mut self, view: &View<M>, row: Row) -> Result<Option<Row>> {
+        let access = self.handles.access(row)?;
+        let (id, record, key) = (access.table, access.record, access.key);
+        let table = view.writable(id, self.attempt.loads)?;
+        if !S::NEEDS.declares_writes && self.writes.find(record).is_none() {
+            // Another look at the record would show what was read, or that the transaction cannot commit.
+            return Ok(Some(row));
+        }
+        let key = self.arena.get(key).to_vec();
+        self.get(table, Get::update(id, &key))
+    }
+
     /// Tells the scheme that a record will be written; whether that is done, or the record has to
     /// be looked up again. Pinned.
     #[inline]

@@ -223,6 +223,12 @@ impl<M: Machine, S: Scheme<M>> Transaction for Worker<M, S> {
         core.get(view.writable(table, core.attempt.loads)?, Get::update(table, key))
     }
 
+    fn reread_for_update(&mut self, row: Row) -> Result<Option<Row>> {
+        let Worker { view, core } = self;
+        core.ready(true)?;
+        core.reread_for_update(view, row)
+    }
+
     #[inline]
     fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {
         let Worker { view, core } = self;

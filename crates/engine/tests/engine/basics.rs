@@ -89,6 +89,39 @@ fn rows_come_change_and_go() {
     on_all(crud);
 }
 
+fn rereads(db: &Db<Interleaved>) {
+    let table = db.create_table(TableSpec::ordered("t")).expect("created");
+    let mut worker = db.worker().expect("a slot");
+    for key in [b"a", b"b", b"c"] {
+        worker.load(table, key, key).expect("loads");
+    }
+    let mut tx = worker.begin(&Intent::update()).expect("begins");
+    let scanned = tx.scan(table, Range::all()).expect("scans");
+    let entries = tx.entries(scanned).expect("its own").to_vec();
+    let [a, b, c] = [0, 1, 2].map(|at| entries[at].row);
+    let again = tx.reread_for_update(a).expect("no conflict").expect("present");
+    assert_eq!(tx.bytes(again).expect("its own"), b"a");
+    tx.update(again, b"A").expect("updates");
+    tx.remove_row(b).expect("removes");
+    assert_eq!(tx.reread_for_update(b).expect("no conflict"), None, "its own removal");
+    tx.put(table, b"c", b"C").expect("puts");
+    let again = tx.reread_for_update(c).expect("no conflict").expect("present");
+    assert_eq!(tx.bytes(again).expect("its own"), b"C", "its own write");
+    tx.commit().expect("commits");
+    assert_eq!(read(db, table, b"a").as_deref(), Some(&b"A"[..]));
+    let mut tx = worker.begin(&Intent::update()).expect("begins");
+    assert_eq!(tx.reread_for_update(a), Err(Error::ForeignHandle));
+    tx.rollback();
+    let mut tx = worker.begin(&Intent::read_only()).expect("begins");
+    let a = tx.get(table, b"a").expect("reads").expect("present");
+    assert_eq!(tx.reread_for_update(a), Err(Error::ReadOnly));
+}
+
+#[test]
+fn rows_are_read_again_to_be_written() {
+    on_all(rereads);
+}
+
 fn scans(db: &Db<Interleaved>) {
     let table = db.create_table(TableSpec::ordered("t")).expect("created");
     let mut worker = db.worker().expect("a slot");
