@@ -8,7 +8,7 @@ use super::output::{Mark, Output};
 use super::portals::OwnPlan;
 use super::run::Rows;
 use super::transaction::State;
-use super::transcript::{Part, Trials};
+use super::transcript::{Part, Transcript, Trials};
 use chiliad::Error;
 use chiliad_sql::{OwnedDatum, SqlError, execute};
 use std::sync::Arc;
@@ -46,13 +46,12 @@ impl Dialog {
         }
         let part = Part {
             plan: Arc::clone(plan),
-            values: std::mem::take(values),
             formats: formats.clone(),
             time: self.statement_time,
             rows,
-            said: self.output.said_since(mark).to_vec(),
         };
-        self.tx.transcript.add(part, self.server.limits.repeat_bytes_max);
+        let (said, bytes_max) = (self.output.said_since(mark), self.server.limits.repeat_bytes_max);
+        self.tx.transcript.add(part, values, said, bytes_max);
         Ok(rows)
     }
 
@@ -89,24 +88,24 @@ impl Dialog {
     fn says_the_same(&mut self) -> Result<bool, SqlError> {
         let transcript = std::mem::take(&mut self.tx.transcript);
         let time = self.statement_time;
-        let same = self.all_say_the_same(&transcript.parts);
+        let same = self.all_say_the_same(&transcript);
         self.statement_time = time;
         self.tx.transcript = transcript;
         same
     }
 
-    fn all_say_the_same(&mut self, parts: &[Part]) -> Result<bool, SqlError> {
+    fn all_say_the_same(&mut self, transcript: &Transcript) -> Result<bool, SqlError> {
         let bytes_max = self.server.limits.result_bytes_max;
         let mut said = Output::default();
-        for part in parts {
-            let Part { plan, values, formats, .. } = part;
+        for (part, values, said_then) in transcript.parts() {
+            let Part { plan, formats, .. } = part;
             let columns = plan.prepared.columns();
             self.statement_time = part.time;
             let done = self.part(plan, |tx, environment, _| {
                 let mut rows = Rows { output: &mut said, columns, formats, bytes_max };
                 execute(&plan.prepared, values, tx.raw(), environment, &mut rows)
             })?;
-            if done.rows != part.rows || said.said_since(Mark::default()) != part.said {
+            if done.rows != part.rows || said.said_since(Mark::default()) != said_then {
                 return Ok(false);
             }
             said.take_back(Mark::default());

@@ -81,6 +81,36 @@ fn a_block_that_would_say_something_else_is_refused() {
     });
 }
 
+#[test]
+fn a_block_of_many_statements_goes_on_with_the_values_of_each() {
+    run_for(60, async {
+        for scheme in OPTIMISTIC {
+            let running = served(scheme).await;
+            let (ann, bob) = (connect(&running).await, connect(&running).await);
+            let bump = "UPDATE item SET n = n + 1 WHERE id = 1";
+            // The later blocks are kept in the memory of the first.
+            for round in 1..=3 {
+                let (name, id) = (format!("two of {round}"), 10 * round);
+                ann.batch_execute("BEGIN").await.expect("begins");
+                let of = "SELECT name FROM item WHERE id = $1";
+                let one = ann.query_one(of, &[&1]).await.expect("read");
+                assert_eq!(one.get::<_, &str>(0), "one", "{scheme}");
+                let set = "UPDATE item SET name = $1, read = $2 WHERE id = $3";
+                ann.execute(set, &[&name, &round, &2]).await.expect("written");
+                let add = "INSERT INTO item VALUES ($1, 'a', 0, $2), ($3, 'b', $2, 0)";
+                ann.execute(add, &[&id, &round, &(id + 1)]).await.expect("inserted");
+                let two = ann.query_one(of, &[&2]).await.expect("read");
+                assert_eq!(two.get::<_, &str>(0), name, "{scheme}");
+                bob.batch_execute(bump).await.expect("written");
+                ann.batch_execute("COMMIT").await.expect("resumed");
+                let sum = "SELECT sum(n + 100 * read) FROM item WHERE id >= $1 AND id <= $1 + 1";
+                let sum = bob.query_one(sum, &[&id]).await.expect("read");
+                assert_eq!(sum.get::<_, i64>(0), i64::from(101 * round), "{scheme}");
+            }
+        }
+    });
+}
+
 /// Has a client read a number and write what it makes of it, beside an addition that reads nothing that is told.
 async fn count(client: &mut Client) -> Result<(), tokio_postgres::Error> {
     let tx = client.transaction().await?;
