@@ -253,60 +253,82 @@ impl RowFormat {
     }
 
     /// Puts another cell in place of that of column `at`, in the body that begins at byte `body` of `out` and goes to its
-    /// end: its bytes, or none.
+    /// end: `write` appends its bytes to what it gets, and returns whether there is a value.
     ///
     /// # Errors
-    /// [`BadRow`] for bytes that are no body; they are none afterwards, either.
+    /// That of `write`, and [`BadRow`] for bytes that are no body; they are none afterwards, either.
     ///
     /// # Panics
     /// When there is no such column or `body` lies beyond the end, or as [`RowFormat::write`] for the cell.
-    pub fn replace(
+    pub fn replace<E: From<BadRow>>(
         &self,
         out: &mut Vec<u8>,
         body: usize,
         at: usize,
-        cell: Option<&[u8]>,
-    ) -> Result<(), BadRow> {
+        write: impl FnOnce(&mut Vec<u8>) -> Result<bool, E>,
+    ) -> Result<(), E> {
         let place = self.places[at];
+        let end = out.len();
+        let is_there = write(out)?;
+        if !is_there {
+            out.truncate(end);
+        }
+        let (there, cell) = out.split_at_mut(end);
+        let there = &mut there[body..];
         match place.null {
             Some((byte, bit)) => {
-                let Some(bits) = out.get_mut(body + byte) else {
-                    return Err(self.head.too_short(&out[body..]));
+                let Some(bits) = there.get_mut(byte) else {
+                    return Err(self.head.too_short(there).into());
                 };
-                *bits = if cell.is_some() { *bits & !bit } else { *bits | bit };
+                *bits = if is_there { *bits & !bit } else { *bits | bit };
             }
-            None => assert!(cell.is_some(), "a value where there must be one"),
+            None => assert!(is_there, "a value where there must be one"),
         }
         match place.at {
             At::Fixed { offset, bytes } => {
-                let range = body + offset..body + offset.saturating_add(bytes);
-                let Some(there) = out.get_mut(range) else {
-                    return Err(self.head.too_short(&out[body..]));
+                let Some(old) = there.get_mut(offset..offset.saturating_add(bytes)) else {
+                    return Err(self.head.too_short(there).into());
                 };
-                match cell {
-                    Some(cell) => there.copy_from_slice(cell),
-                    None => there.fill(0),
+                match is_there {
+                    true => old.copy_from_slice(cell),
+                    false => old.fill(0),
                 }
+                out.truncate(end);
             }
-            At::Variable(number) => {
-                let head = self.head;
-                let (start, end) = head.span(&out[body..], number)?;
-                let (tail, cell) = (body + head.bytes(), cell.unwrap_or_default());
-                let reaches = out.len().checked_sub(tail).is_some_and(|rest| rest >= end);
-                if start > end || !reaches {
-                    return Err(BadRow::Ends);
-                }
-                out.splice(tail + start..tail + end, cell.iter().copied());
-                if cell.len() != end - start {
-                    for number in number..head.variable {
-                        let moved = head.end(&out[body..], number)? + cell.len();
-                        let moved = moved.checked_sub(end - start).ok_or(BadRow::Ends)?;
-                        let moved = u32::try_from(moved).expect("at most 4 GiB");
-                        let at = body + head.end_offset(number);
-                        out[at..at + Head::END_BYTES].copy_from_slice(&moved.to_le_bytes());
-                    }
-                }
-            }
+            At::Variable(number) => self.replace_variable(out, body, end, number)?,
+        }
+        Ok(())
+    }
+
+    /// As [`RowFormat::replace`], of the column of variable size of this number; its new bytes follow the body, from byte
+    /// `end` on.
+    fn replace_variable(
+        &self,
+        out: &mut Vec<u8>,
+        body: usize,
+        end: usize,
+        number: usize,
+    ) -> Result<(), BadRow> {
+        let head = self.head;
+        let (from, to) = head.span(&out[body..end], number)?;
+        let tail = body + head.bytes();
+        let reaches = end.checked_sub(tail).is_some_and(|rest| rest >= to);
+        if from > to || !reaches {
+            return Err(BadRow::Ends);
+        }
+        let (old, new) = (to - from, out.len() - end);
+        if old == new {
+            out.copy_within(end.., tail + from);
+            out.truncate(end);
+            return Ok(());
+        }
+        out[tail + to..].rotate_right(new);
+        out.drain(tail + from..tail + to);
+        for number in number..head.variable {
+            let moved = (head.end(&out[body..], number)? + new).checked_sub(old);
+            let moved = u32::try_from(moved.ok_or(BadRow::Ends)?).expect("at most 4 GiB");
+            let at = body + head.end_offset(number);
+            out[at..at + Head::END_BYTES].copy_from_slice(&moved.to_le_bytes());
         }
         Ok(())
     }
@@ -388,6 +410,20 @@ mod tests {
         RowFormat::of(&parsed)
     }
 
+    /// Puts a cell in place of another.
+    fn put(
+        format: &RowFormat,
+        out: &mut Vec<u8>,
+        body: usize,
+        at: usize,
+        cell: Option<&[u8]>,
+    ) -> Result<(), BadRow> {
+        format.replace(out, body, at, |out| {
+            out.extend_from_slice(cell.unwrap_or_default());
+            Ok(cell.is_some())
+        })
+    }
+
     #[test]
     fn columns_lie_where_the_drawing_says() {
         let format = format(&["u16", "string", "option(u32)", "option(blob)", "bool"]);
@@ -425,7 +461,7 @@ mod tests {
         assert_eq!(format.check(&crossed), Err(BadRow::Ends));
         assert_eq!(format.cell(&crossed, 1), Err(BadRow::Ends));
         for at in 1..3 {
-            let replaced = format.replace(&mut crossed.clone(), 0, at, Some(b"other"));
+            let replaced = put(&format, &mut crossed.clone(), 0, at, Some(b"other"));
             assert_eq!(replaced, Err(BadRow::Ends), "{at}");
         }
     }
@@ -450,7 +486,7 @@ mod tests {
                 for cell in *column {
                     let mut out = b"before".to_vec();
                     format.write(cells.iter().copied(), &mut out);
-                    assert_eq!(format.replace(&mut out, 6, at, *cell), Ok(()));
+                    assert_eq!(put(&format, &mut out, 6, at, *cell), Ok(()));
                     let mut expected = b"before".to_vec();
                     let there = |(place, old): (usize, &Option<_>)| {
                         if place == at { *cell } else { *old }
@@ -465,7 +501,7 @@ mod tests {
         for length in 0..whole.len() {
             for at in 0..choices.len() {
                 let cell = choices[at][choices[at].len() - 1];
-                let _ = format.replace(&mut whole[..length].to_vec(), 0, at, cell);
+                let _ = put(&format, &mut whole[..length].to_vec(), 0, at, cell);
             }
         }
     }

@@ -44,6 +44,7 @@ mod rewrite;
 mod routine;
 mod run;
 mod schema_change;
+mod spare;
 mod stack;
 mod statement;
 mod storage;

@@ -10,8 +10,8 @@ use crate::types::Type;
 use chiliad_api::{Column as LayoutColumn, TableLayout, TableSpec};
 use chiliad_row::key::{KeyPart as _, Source};
 use chiliad_row::{
-    BadValue, ColumnType, Head, RowFormat, VERSION_BYTES, Value, read_key, split, with_version,
-    write_key,
+    BadRow, BadValue, ColumnType, Head, RowFormat, VERSION_BYTES, Value, read_key, split,
+    with_version, write_key,
 };
 use std::borrow::Cow;
 
@@ -43,6 +43,13 @@ enum Form {
 #[cold]
 fn corrupt(bad: impl core::fmt::Display) -> SqlError {
     SqlError::data_corrupted(format!("stored bytes are none of the table: {bad}"))
+}
+
+impl From<BadRow> for SqlError {
+    #[cold]
+    fn from(bad: BadRow) -> Self {
+        corrupt(bad)
+    }
 }
 
 impl Storage {
@@ -112,7 +119,7 @@ impl Table {
                 };
                 schema.rows.read(row).map_err(|bad| match bad {
                     // Written by a version that is newer than the catalog that was looked at.
-                    chiliad_row::BadRow::UnknownVersion(_) => {
+                    BadRow::UnknownVersion(_) => {
                         SqlError::serialization_failure("the table's definition has changed")
                     }
                     bad => corrupt(bad),
@@ -190,7 +197,7 @@ impl Table {
         if self.storage.form == Form::Bytes {
             return Ok(Datum::Bytes(Cow::Borrowed(body)));
         }
-        decode_cell(column, self.storage.format.cell(body, place).map_err(corrupt)?)
+        decode_cell(column, self.storage.format.cell(body, place)?)
     }
 
     /// Puts the values of so many columns of the key, from its first, into their slots, each as `own` makes it: a part can be
@@ -228,13 +235,26 @@ impl Table {
 
     /// The key of a row of these values, in the columns' order; `hidden` is that of a row without a primary key.
     pub(crate) fn key_of(&self, row: &[Datum<'_>], hidden: Option<i64>) -> Result<Vec<u8>> {
-        let mut key = Vec::with_capacity(KEY_BYTES);
-        match hidden {
-            Some(number) => append_row_number(number, &mut key),
-            None => self
-                .encode_key(&mut key, |at| Ok(row.get(at).map_or(Datum::Null, Datum::borrowed)))?,
-        }
+        let mut key = Vec::new();
+        self.append_key(row, hidden, &mut key)?;
         Ok(key)
+    }
+
+    /// As [`Table::key_of`], at the end of `key`.
+    pub(crate) fn append_key(
+        &self,
+        row: &[Datum<'_>],
+        hidden: Option<i64>,
+        key: &mut Vec<u8>,
+    ) -> Result<()> {
+        key.reserve(KEY_BYTES);
+        match hidden {
+            Some(number) => append_row_number(number, key),
+            None => {
+                self.encode_key(key, |at| Ok(row.get(at).map_or(Datum::Null, Datum::borrowed)))?;
+            }
+        }
+        Ok(())
     }
 
     /// Appends the key of a row with these values of columns, which are asked for by their places; nothing for a table
@@ -290,15 +310,12 @@ impl Table {
         }
         let start = out.len();
         out.extend_from_slice(body);
-        let mut cell = Vec::with_capacity(ROOM);
         for (at, column) in self.columns.iter().enumerate() {
             if let Place::Row(place) = column.place
                 && is_changed(at)
             {
-                cell.clear();
-                let is_there = encode_cell(column, &row[at], &mut cell)?;
-                let cell = is_there.then_some(cell.as_slice());
-                self.storage.format.replace(out, start, place, cell).map_err(corrupt)?;
+                let encode = |out: &mut Vec<u8>| encode_cell(column, &row[at], out);
+                self.storage.format.replace(out, start, place, encode)?;
             }
         }
         self.storage.end(out);
@@ -353,7 +370,7 @@ impl Table {
     ) -> Result<()> {
         self.storage.write(out, |place, out| {
             let cell = match cells.get(place) {
-                Some(&cell) => before.storage.format.cell(body, cell).map_err(corrupt)?,
+                Some(&cell) => before.storage.format.cell(body, cell)?,
                 None => None,
             };
             out.extend_from_slice(cell.unwrap_or_default());

@@ -40,3 +40,21 @@ fn a_refused_update_tells_the_whole_row() {
         assert_eq!(error.detail, Some(format!("Failing row contains {row}.")), "{sql}");
     }
 }
+
+/// Rows that are inserted together are refused with the name of the one whose key is taken, and all of them.
+#[test]
+fn of_many_rows_the_one_whose_key_is_taken_is_named() {
+    let mut database = Database::new();
+    let made =
+        "CREATE TABLE t (a int, b char(3), PRIMARY KEY (a, b)); INSERT INTO t VALUES (1, 'x')";
+    database.run(made, &[]).expect("made");
+    for (values, key) in [
+        ("(2, 'x'), (1, 'y'), (1, 'x'), (3, 'x')", "(1, x  )"),
+        ("(2, 'x'), (3, 'z'), (4, 'x'), (3, 'z')", "(3, z  )"),
+    ] {
+        let sql = format!("INSERT INTO t VALUES {values}");
+        let Err(error) = database.run(&sql, &[]) else { panic!("{sql} is refused") };
+        assert_eq!(error.detail, Some(format!("Key (a, b)={key} already exists.")), "{sql}");
+    }
+    assert_eq!(database.run("SELECT count(*) FROM t", &[]).expect("counted").lines, ["1"]);
+}

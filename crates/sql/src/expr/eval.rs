@@ -30,8 +30,6 @@ pub(crate) struct Context<'c> {
     /// Bytes of memory that were kept so far.
     memory: Cell<usize>,
     memory_max: usize,
-    /// The memory of a key that was looked up, for the next one.
-    pub spare_key: Cell<Vec<u8>>,
     /// Tells which planted bug is on, where one may be.
     planted: Option<fn(&'static Fault) -> bool>,
 }
@@ -56,7 +54,6 @@ impl<'c> Context<'c> {
             rows: Cell::new(0),
             memory: Cell::new(0),
             memory_max,
-            spare_key: Cell::default(),
             planted,
         }
     }

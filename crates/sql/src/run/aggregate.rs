@@ -16,6 +16,12 @@ pub(super) struct Groups<'g, 'c> {
     places: HashMap<Vec<u8>, usize>,
     /// Keys and states, in the order in which they came.
     groups: Vec<(Vec<OwnedDatum>, Vec<State>)>,
+    /// The keys of the row in hand, as values and as bytes.
+    values: Vec<OwnedDatum>,
+    key: Vec<u8>,
+    /// The keys and the group of the last row: many rows come in the order of their groups.
+    last_key: Vec<u8>,
+    last_place: Option<usize>,
 }
 
 /// What an aggregate knows of the rows so far.
@@ -34,18 +40,28 @@ struct State {
 
 impl<'g, 'c> Groups<'g, 'c> {
     pub fn new(group: &'g Group, cx: &'g Context<'c>) -> Self {
-        let mut groups = Self { group, cx, places: HashMap::new(), groups: Vec::new() };
+        let mut groups = Self {
+            group,
+            cx,
+            places: HashMap::new(),
+            groups: Vec::new(),
+            values: Vec::new(),
+            key: Vec::new(),
+            last_key: Vec::new(),
+            last_place: None,
+        };
         if group.single {
-            groups.open(Vec::new(), Vec::new());
+            groups.open();
         }
         groups
     }
 
-    fn open(&mut self, key: Vec<u8>, keys: Vec<OwnedDatum>) -> usize {
+    /// Begins the group of the keys in hand.
+    fn open(&mut self) -> usize {
         let states = self.group.aggregates.iter().map(|_| State::default()).collect();
         let place = self.groups.len();
-        self.groups.push((keys, states));
-        self.places.insert(key, place);
+        self.groups.push((core::mem::take(&mut self.values), states));
+        self.places.insert(self.key.clone(), place);
         place
     }
 
@@ -65,18 +81,27 @@ impl<'g, 'c> Groups<'g, 'c> {
             // The only one, which is open.
             return Ok(0);
         }
-        let mut values = Vec::with_capacity(self.group.keys.len());
+        self.values.clear();
         for key in &self.group.keys {
-            values.push(value_of(key, row, self.cx)?);
+            self.values.push(value_of(key, row, self.cx)?);
         }
-        let key = keys::of(&values);
-        match self.places.get(&key) {
-            Some(place) => Ok(*place),
+        self.key.clear();
+        keys::append(&self.values, &mut self.key);
+        if let Some(place) = self.last_place
+            && self.key == self.last_key
+        {
+            return Ok(place);
+        }
+        let place = match self.places.get(&self.key) {
+            Some(place) => *place,
             None => {
-                self.cx.keep(&values)?;
-                Ok(self.open(key, values))
+                self.cx.keep(&self.values)?;
+                self.open()
             }
-        }
+        };
+        self.last_place = Some(place);
+        core::mem::swap(&mut self.key, &mut self.last_key);
+        Ok(place)
     }
 
     /// Gives the rows of the groups to `emit`.

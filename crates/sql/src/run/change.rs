@@ -1,6 +1,6 @@
 //! `UPDATE` and `DELETE`.
 
-use super::table::{find, handle_of, transaction};
+use super::table::{find, handle_of, handles, transaction};
 use super::{Flow, all_hold, join, value_of, values};
 use crate::catalog::Table;
 use crate::datum::{Datum, OwnedDatum, owned};
@@ -10,6 +10,7 @@ use crate::expr::{Context, Expr, eval};
 use crate::faults::MOVED_ROW_STAYS;
 use crate::plan::{Access, Change, Checks, Source, columns_of};
 use crate::result_row::ResultRow;
+use crate::spare;
 use crate::storage::same;
 use chiliad_api::Row;
 use std::collections::HashSet;
@@ -19,17 +20,17 @@ pub(crate) fn change(change: &Change, cx: &Context<'_>, sink: &mut dyn RowSink) 
     if let Some((source, access, key)) = join::one_row(&change.select) {
         return change_one(change, source, access, key, cx, sink);
     }
+    if let Some((source, access)) = join::one_table(&change.select) {
+        return change_alone(change, source, access, cx, sink);
+    }
     let handle = change.table.columns.len();
     let mut found: Vec<Vec<OwnedDatum>> = Vec::new();
     let mut seen = HashSet::new();
     join::rows(&change.select, &[], None, cx, &mut |row| {
-        let is_new = match row.get(handle) {
-            Some(Datum::Int(number)) => {
-                change.select.sources.len() == 1 || seen.insert(key_of(*number, cx)?)
-            }
-            _ => return Err(SqlError::internal("a row without a handle")),
+        let Some(Datum::Int(number)) = row.get(handle) else {
+            return Err(SqlError::internal("a row without a handle"));
         };
-        if is_new {
+        if seen.insert(key_of(*number, cx)?) {
             let row = owned(row);
             cx.keep(&row)?;
             found.push(row);
@@ -45,6 +46,49 @@ pub(crate) fn change(change: &Change, cx: &Context<'_>, sink: &mut dyn RowSink) 
     Ok(count)
 }
 
+/// As [`change`], of rows that are joined to none: each is found once, and has its values when its turn comes.
+fn change_alone(
+    change: &Change,
+    source: &Source,
+    access: &Access,
+    cx: &Context<'_>,
+    sink: &mut dyn RowSink,
+) -> Result<u64> {
+    if !all_hold(&change.select.conditions, &[], cx)? {
+        return Ok(0);
+    }
+    let mut row = nulls(change.select.width);
+    let mut found = Vec::new();
+    handles(access, &mut row, None, cx, &mut |row, handle| {
+        cx.row()?;
+        if join::has_conditions(source) {
+            join::fill(access, source, handle, row, cx)?;
+            if !join::is_wanted(source, row, cx)? {
+                return Ok(Flow::More);
+            }
+        }
+        cx.keep(&[])?;
+        found.push(handle);
+        Ok(Flow::More)
+    })?;
+    let uses_values = change.assignments.is_some() || change.returning.is_some();
+    for &handle in &found {
+        if uses_values {
+            join::fill(access, source, handle, &mut row, cx)?;
+        }
+        change_row(change, handle, &mut row, cx, sink)?;
+    }
+    spare::give_back(|it| &it.row, row);
+    Ok(found.len() as u64)
+}
+
+/// The slots of a row without values, in spare memory.
+fn nulls(width: usize) -> Vec<OwnedDatum> {
+    let mut row = spare::take(|it| &it.row);
+    row.resize_with(width, Datum::default);
+    row
+}
+
 /// As [`change`], of the row of one whole key: what most statements change, without what others need around it.
 fn change_one(
     change: &Change,
@@ -58,13 +102,14 @@ fn change_one(
         return Ok(0);
     }
     let Some(handle) = find(access, key, &[], cx)? else { return Ok(0) };
-    let mut row = Vec::new();
-    row.resize_with(change.select.width, Datum::default);
+    let mut row = nulls(change.select.width);
     join::fill(access, source, handle, &mut row, cx)?;
     if !join::is_wanted(source, &row, cx)? {
         return Ok(0);
     }
-    change_row(change, handle, &mut row, cx, sink).map(|()| 1)
+    change_row(change, handle, &mut row, cx, sink)?;
+    spare::give_back(|it| &it.row, row);
+    Ok(1)
 }
 
 /// Changes one row, which has been found.
@@ -143,14 +188,24 @@ pub(super) fn update(
     cx: &Context<'_>,
 ) -> Result<()> {
     let Changed { table, assignments, checks } = *changed;
-    let mut values = Vec::with_capacity(assignments.len());
-    for (place, expr) in assignments {
-        values.push((*place, value_of(expr, row, cx)?));
-    }
     let mut moves = false;
-    for (place, value) in values {
+    let mut set = |row: &mut [OwnedDatum], place: usize, value: OwnedDatum| {
         moves |= table.key.contains(&place) && !same(&row[place], &value);
         row[place] = value;
+    };
+    if let [(place, expr)] = assignments {
+        let value = value_of(expr, row, cx)?;
+        set(row, *place, value);
+    } else {
+        // All are made of the values before.
+        let mut values = spare::take(|it| &it.values);
+        for (_, expr) in assignments {
+            values.push(value_of(expr, row, cx)?);
+        }
+        for ((place, _), value) in assignments.iter().zip(values.drain(..)) {
+            set(row, *place, value);
+        }
+        spare::give_back(|it| &it.values, values);
     }
     let columns = row.get(..table.columns.len()).unwrap_or_default();
     let is_missing = |place: usize| columns[place].is_null() && !table.columns[place].is_nullable;
@@ -161,7 +216,7 @@ pub(super) fn update(
     if refused {
         return Err(refusal(changed, handle, columns, cx)?);
     }
-    let mut bytes = Vec::new();
+    let mut bytes = spare::take(|it| &it.bytes);
     if assignments.iter().any(|(place, _)| table.key.contains(place)) {
         table.encode(columns, &mut bytes)?;
     } else {
@@ -170,16 +225,18 @@ pub(super) fn update(
         let is_changed = |at| assignments.iter().any(|(place, _)| *place == at);
         table.encode_changed(&body, columns, is_changed, &mut bytes)?;
     }
-    if !moves {
-        let columns = columns_of(table.id, assignments);
-        return Ok(transaction(cx)?.update_columns(handle, &bytes, columns)?);
-    }
-    let key = table.key_of(columns, None)?;
     let mut tx = transaction(cx)?;
-    if !cx.fault(&MOVED_ROW_STAYS) {
-        tx.remove_row(handle)?;
+    if moves {
+        let key = table.key_of(columns, None)?;
+        if !cx.fault(&MOVED_ROW_STAYS) {
+            tx.remove_row(handle)?;
+        }
+        tx.insert(table.id, &key, &bytes)?;
+    } else {
+        tx.update_columns(handle, &bytes, columns_of(table.id, assignments))?;
     }
-    Ok(tx.insert(table.id, &key, &bytes)?)
+    spare::give_back(|it| &it.bytes, bytes);
+    Ok(())
 }
 
 /// The error for new values of a row that its table does not take. They are told with those that the statement has not

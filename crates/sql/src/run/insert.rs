@@ -7,8 +7,9 @@ use crate::catalog::Table;
 use crate::datum::{Datum, OwnedDatum, owned};
 use crate::error::{Result, SqlError};
 use crate::execute::RowSink;
-use crate::expr::{Context, Expr, is_true};
+use crate::expr::{Context, Expr, eval, is_true};
 use crate::plan::{Conflict, Insert, InsertSource, Target};
+use crate::spare;
 use chiliad_api::{Error, Range, Row};
 use core::ops::Bound;
 use std::borrow::Cow;
@@ -24,8 +25,16 @@ pub(crate) fn insert(insert: &Insert, cx: &Context<'_>, sink: &mut dyn RowSink) 
     let mut state = Inserting { insert, cx, count: 0, written: HashSet::new() };
     match &insert.source {
         InsertSource::Values(rows) => {
-            for row in rows {
-                state.row(&values(row, &[], cx)?, sink)?;
+            // All are made before the first one is inserted, as those of a query are.
+            let width = insert.table.columns.len();
+            let mut values = Vec::with_capacity(rows.len() * width);
+            for expr in rows.iter().flatten() {
+                values.push(eval(expr, &[], cx)?);
+            }
+            let mut rows = (0..rows.len()).map(|at| &values[at * width..][..width]);
+            match rows.len() > 1 && insert.is_plain() {
+                true => state.rows_together(rows)?,
+                false => rows.try_for_each(|row| state.row(row, sink))?,
             }
         }
         InsertSource::Query(query, exprs) => {
@@ -45,6 +54,47 @@ pub(crate) fn insert(insert: &Insert, cx: &Context<'_>, sink: &mut dyn RowSink) 
     Ok(state.count)
 }
 
+impl Insert {
+    /// Whether all that becomes of its rows is that they are inserted.
+    fn is_plain(&self) -> bool {
+        matches!(self.conflict, Conflict::Error) && self.returning.is_none()
+    }
+}
+
+/// The length that many rows with their keys do not exceed.
+const ROW_BYTES: usize = 96;
+
+/// Keys and bytes of rows, one after the other.
+struct Encoded {
+    bytes: Vec<u8>,
+    /// Where the key and the bytes of each row end.
+    ends: Vec<(usize, usize)>,
+}
+
+impl Encoded {
+    /// None yet of so many.
+    fn of(rows: usize) -> Self {
+        Self { bytes: Vec::with_capacity(rows * ROW_BYTES), ends: Vec::with_capacity(rows) }
+    }
+
+    fn push(&mut self, key: &[u8], bytes: &[u8]) {
+        self.bytes.extend_from_slice(key);
+        let key_end = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        self.ends.push((key_end, self.bytes.len()));
+    }
+
+    fn rows(&self) -> Vec<(&[u8], &[u8])> {
+        let mut start = 0;
+        let row = |&(key_end, end): &(usize, usize)| {
+            let row = (&self.bytes[start..key_end], &self.bytes[key_end..end]);
+            start = end;
+            row
+        };
+        self.ends.iter().map(row).collect()
+    }
+}
+
 struct Inserting<'i, 'c> {
     insert: &'i Insert,
     cx: &'i Context<'c>,
@@ -54,21 +104,45 @@ struct Inserting<'i, 'c> {
 }
 
 impl Inserting<'_, '_> {
+    /// Inserts rows of these values of all columns. What is wrong with a row is told after what is wrong with those before.
+    fn rows_together<'r>(
+        &mut self,
+        rows: impl ExactSizeIterator<Item = &'r [Datum<'r>]> + Clone,
+    ) -> Result<()> {
+        let table = &*self.insert.table;
+        let (mut key, mut bytes) = (spare::take(|it| &it.key), spare::take(|it| &it.bytes));
+        let mut encoded = Encoded::of(rows.len());
+        let made = rows.clone().try_for_each(|row| {
+            self.key_of(row, &mut key)?;
+            table.encode(row, &mut bytes)?;
+            encoded.push(&key, &bytes);
+            Ok(())
+        });
+        let together = encoded.rows();
+        let inserted = transaction(self.cx)?.insert_many(table.id, &together);
+        inserted.map_err(|error| match &error {
+            Error::DuplicateKey(taken) => {
+                let row = together.iter().zip(rows).find(|((key, _), _)| *key == taken.key);
+                row.map_or_else(|| error.clone().into(), |(_, row)| duplicate(table, row))
+            }
+            _ => error.into(),
+        })?;
+        self.count += together.len() as u64;
+        spare::give_back(|it| &it.key, key);
+        spare::give_back(|it| &it.bytes, bytes);
+        made
+    }
+
     /// Inserts a row of these values of all columns.
     fn row(&mut self, row: &[Datum<'_>], sink: &mut dyn RowSink) -> Result<()> {
         let table = &*self.insert.table;
-        table.check_nulls(row)?;
-        check(table, &self.insert.checks, row, self.cx)?;
-        let hidden = match &self.insert.numbers {
-            Some(numbers) => Some(self.cx.environment.borrow_mut().next_row_number(numbers)?),
-            None => None,
-        };
-        let key = table.key_of(row, hidden)?;
+        let mut key = spare::take(|it| &it.key);
+        self.key_of(row, &mut key)?;
         let taken_by = self.find_taken(&key, row)?;
         if let Some(there) = taken_by {
             return self.on_taken(there, owned(row), sink);
         }
-        let mut bytes = Vec::new();
+        let mut bytes = spare::take(|it| &it.bytes);
         table.encode(row, &mut bytes)?;
         let inserted = transaction(self.cx)?.insert(table.id, &key, &bytes);
         inserted.map_err(|error| match error {
@@ -76,13 +150,28 @@ impl Inserting<'_, '_> {
             error => error.into(),
         })?;
         if matches!(self.insert.conflict, Conflict::Update { .. }) {
-            self.written.insert(key);
+            self.written.insert(key.clone());
         }
+        spare::give_back(|it| &it.key, key);
+        spare::give_back(|it| &it.bytes, bytes);
         self.count += 1;
         match &self.insert.returning {
             Some(returning) => returned(returning, row, self.cx, sink),
             None => Ok(()),
         }
+    }
+
+    /// Puts the key of a row, which may be one of the table, in place of what `key` holds.
+    fn key_of(&self, row: &[Datum<'_>], key: &mut Vec<u8>) -> Result<()> {
+        let table = &*self.insert.table;
+        table.check_nulls(row)?;
+        check(table, &self.insert.checks, row, self.cx)?;
+        let hidden = match &self.insert.numbers {
+            Some(numbers) => Some(self.cx.environment.borrow_mut().next_row_number(numbers)?),
+            None => None,
+        };
+        key.clear();
+        table.append_key(row, hidden, key)
     }
 
     /// The row that has a key of the one that is to be inserted, of those that ON CONFLICT is about.

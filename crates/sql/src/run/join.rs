@@ -51,13 +51,23 @@ pub(super) fn borrowed<'s>(
     (is_whole && !select.has_subquery && cx.may_borrow_rows()).then_some((source, access))
 }
 
-/// The only table of a SELECT, and the values of the one whole key by which its row is found, if it is such a one.
+/// The only table of a SELECT that has no other source.
+pub(super) fn one_table(select: &Select) -> Option<(&Source, &Access)> {
+    match select.sources.as_slice() {
+        [source @ Source { kind: SourceKind::Table(access), .. }] => Some((source, access)),
+        _ => None,
+    }
+}
+
+/// As [`one_table`], and the values of the one whole key by which its row is found, if it is such a one.
 pub(super) fn one_row(select: &Select) -> Option<(&Source, &Access, &[Expr])> {
-    let [source @ Source { kind: SourceKind::Table(access), .. }] = select.sources.as_slice()
-    else {
-        return None;
-    };
+    let (source, access) = one_table(select)?;
     Some((source, access, access.path.one_key()?))
+}
+
+/// Whether the source has conditions.
+pub(super) fn has_conditions(source: &Source) -> bool {
+    !source.on.is_empty() || !source.filter.is_empty()
 }
 
 /// Whether a row of a source alone meets the conditions of the source.
@@ -73,8 +83,7 @@ fn borrowed_rows(
     cx: &Context<'_>,
     each: &mut Each<'_>,
 ) -> Result<Flow> {
-    let is_open = !source.on.is_empty() || !source.filter.is_empty();
-    if !is_open && access.needed.is_empty() {
+    if !has_conditions(source) && access.needed.is_empty() {
         let nulls = vec![Datum::Null; source.width];
         return shown(access, wanted, cx, &mut |_, _| each(&nulls));
     }

@@ -4,9 +4,15 @@ use crate::datum::Datum;
 
 /// The bytes of some values: equal for equal ones, nulls among them.
 pub(super) fn of(datums: &[Datum<'_>]) -> Vec<u8> {
-    let mut key = Vec::with_capacity(datums.len() * 9);
-    datums.iter().for_each(|datum| push(datum, &mut key));
+    let mut key = Vec::new();
+    append(datums, &mut key);
     key
+}
+
+/// As [`of`], at the end of `key`.
+pub(super) fn append(datums: &[Datum<'_>], key: &mut Vec<u8>) {
+    key.reserve(datums.len() * 9);
+    datums.iter().for_each(|datum| push(datum, key));
 }
 
 /// Appends what tells kinds of values apart, then the bytes of a value: as many for each of its kind, or with their number.

@@ -1,6 +1,6 @@
 //! The row of one whole key: what most statements read, without what others need around it.
 
-use super::join::{borrowed, is_wanted, one_row};
+use super::join::{borrowed, has_conditions, is_wanted, one_row};
 use super::table::find;
 use super::{Emit, Flow};
 use crate::catalog::Table;
@@ -44,8 +44,7 @@ impl<'q> Point<'q> {
         let tx = cx.transaction.borrow();
         let body = access.table.body(tx.bytes(handle)?)?;
         let output = self.select.output.as_slice();
-        let is_open = !source.on.is_empty() || !source.filter.is_empty();
-        if !is_open && output.iter().all(|it| lies_in_row(&access.table, it)) {
+        if !has_conditions(source) && output.iter().all(|it| lies_in_row(&access.table, it)) {
             // No other column is needed, and no key.
             return give(output, emit, |it| match it {
                 Expr::Column(at) => access.table.value(&[], &body, *at),

@@ -7,6 +7,7 @@ use crate::error::{Result, SqlError};
 use crate::expr::{Context, Expr, look};
 use crate::faults::{BOUND_LEFT_OUT, ORDER_TURNED};
 use crate::plan::Access;
+use crate::spare;
 use crate::storage::KEY_BYTES;
 use chiliad_api::{Get, Range, Row};
 use chiliad_row::key::prefix_end;
@@ -36,8 +37,8 @@ pub(super) fn handles(
         return found.map_or(Ok(Flow::More), |handle| each(row, handle));
     }
     if access.path.is_whole {
-        let keys = prefixes(access, row, cx)?;
-        return points(access, &keys, wanted, cx, &mut |handle| each(row, handle));
+        let keys = Keys::of(access, row, cx)?;
+        return points(access, &keys.in_order(access, cx), wanted, cx, &mut |it| each(row, it));
     }
     for bounds in ranges(access, row, cx)? {
         // Before the range is read: what whoever has the claim does to it is seen then.
@@ -59,14 +60,13 @@ pub(super) fn find(
     row: &[Datum<'_>],
     cx: &Context<'_>,
 ) -> Result<Option<Row>> {
-    let mut key = cx.spare_key.take();
-    key.clear();
+    let mut key = spare::take(|it| &it.key);
     key.reserve(KEY_BYTES);
     let found = match append_key(access, exprs, row, cx, &mut key)? {
         true => get(access, &key, cx)?,
         false => None,
     };
-    cx.spare_key.set(key);
+    spare::give_back(|it| &it.key, key);
     Ok(found)
 }
 
@@ -125,21 +125,45 @@ fn append_key(
     append_key_of(&access.table, access.path.index, values, key)
 }
 
-/// The prefixes of a path as bytes, each once, in the order in which rows are asked for.
-fn prefixes(access: &Access, row: &[Datum<'_>], cx: &Context<'_>) -> Result<Vec<Vec<u8>>> {
-    let mut keys = Vec::with_capacity(access.path.prefixes.len());
-    for exprs in &access.path.prefixes {
-        let mut key = Vec::with_capacity(KEY_BYTES);
-        if append_key(access, exprs, row, cx, &mut key)? {
-            keys.push(key);
+/// The prefixes of a path as bytes.
+struct Keys {
+    bytes: Vec<u8>,
+    /// Where each of them ends.
+    ends: Vec<usize>,
+}
+
+impl Keys {
+    /// Those of a path whose values are in `row`; without those that no row has.
+    fn of(access: &Access, row: &[Datum<'_>], cx: &Context<'_>) -> Result<Self> {
+        let prefixes = &access.path.prefixes;
+        let bytes = Vec::with_capacity(prefixes.len() * KEY_BYTES);
+        let mut keys = Self { bytes, ends: Vec::with_capacity(prefixes.len()) };
+        for exprs in prefixes {
+            let start = keys.bytes.len();
+            match append_key(access, exprs, row, cx, &mut keys.bytes)? {
+                true => keys.ends.push(keys.bytes.len()),
+                false => keys.bytes.truncate(start),
+            }
         }
+        Ok(keys)
     }
-    keys.sort_unstable();
-    keys.dedup();
-    if access.reverse != cx.fault(&ORDER_TURNED) {
-        keys.reverse();
+
+    /// Each once, in the order in which rows are asked for.
+    fn in_order(&self, access: &Access, cx: &Context<'_>) -> Vec<&[u8]> {
+        let mut start = 0;
+        let key = |end: &usize| {
+            let key = &self.bytes[start..*end];
+            start = *end;
+            key
+        };
+        let mut keys: Vec<&[u8]> = self.ends.iter().map(key).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        if access.reverse != cx.fault(&ORDER_TURNED) {
+            keys.reverse();
+        }
+        keys
     }
-    Ok(keys)
 }
 
 type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
@@ -167,8 +191,8 @@ fn ranges(access: &Access, row: &[Datum<'_>], cx: &Context<'_>) -> Result<Vec<Bo
             limits.push(Limit { bytes, is_low, included: *included });
         }
     }
-    let all = prefixes(access, row, cx)?.into_iter();
-    let all = all.filter_map(|prefix| within(prefix, &limits, cx));
+    let keys = Keys::of(access, row, cx)?;
+    let all = keys.in_order(access, cx).into_iter().filter_map(|it| within(it, &limits, cx));
     Ok(all.filter(|(low, high)| !is_empty(low, high)).collect())
 }
 
@@ -180,18 +204,19 @@ struct Limit {
 }
 
 /// The range of a prefix; `None`: it is empty.
-fn within(prefix: Vec<u8>, limits: &[Limit], cx: &Context<'_>) -> Option<Bounds> {
-    let (mut low, mut high) = (Bound::Included(prefix.clone()), after(&prefix));
+fn within(prefix: &[u8], limits: &[Limit], cx: &Context<'_>) -> Option<Bounds> {
+    let (mut low, mut high) = (None, None);
     for limit in limits {
-        let key = [prefix.as_slice(), limit.bytes.as_slice()].concat();
+        let key = [prefix, limit.bytes.as_slice()].concat();
         match (limit.is_low, limit.included) {
-            (true, true) => low = Bound::Included(key),
-            (true, false) => low = Bound::Included(prefix_end(&key)?),
-            (false, true) if !cx.fault(&BOUND_LEFT_OUT) => high = after(&key),
-            (false, _) => high = Bound::Excluded(key),
+            (true, true) => low = Some(key),
+            (true, false) => low = Some(prefix_end(&key)?),
+            (false, true) if !cx.fault(&BOUND_LEFT_OUT) => high = Some(after(&key)),
+            (false, _) => high = Some(Bound::Excluded(key)),
         }
     }
-    Some((low, high))
+    let high = high.unwrap_or_else(|| after(prefix));
+    Some((Bound::Included(low.unwrap_or_else(|| prefix.to_vec())), high))
 }
 
 /// The end of all keys that begin so.
@@ -220,7 +245,7 @@ fn claim(access: &Access, key: &[u8], cx: &Context<'_>) {
 /// The rows of whole keys, in groups, since whoever asks may have enough of them.
 fn points(
     access: &Access,
-    keys: &[Vec<u8>],
+    keys: &[&[u8]],
     wanted: Option<usize>,
     cx: &Context<'_>,
     each: &mut dyn FnMut(Row) -> Result<Flow>,
@@ -343,16 +368,18 @@ fn scan(
         .filter(|_| entries.len() == range.limit)
         .map(|it| tx.key(*it).map(<[u8]>::to_vec))
         .transpose()?;
-    let rows: Vec<Row> = entries.iter().map(|it| it.row).collect();
-    if !access.for_update {
-        return Ok((rows, last));
+    let mut rows: Vec<Row> = entries.iter().map(|it| it.row).collect();
+    if access.for_update {
+        let mut there = 0;
+        for at in 0..rows.len() {
+            if let Some(row) = tx.reread_for_update(rows[at])? {
+                rows[there] = row;
+                there += 1;
+            }
+        }
+        rows.truncate(there);
     }
-    let mut locked = Vec::with_capacity(rows.len());
-    for row in rows {
-        let key = tx.row_key(row)?.to_vec();
-        locked.extend(tx.get_for_update(id, &key)?);
-    }
-    Ok((locked, last))
+    Ok((rows, last))
 }
 
 /// The slot that keeps the handle of a row, after the table's columns.
