@@ -27,86 +27,83 @@ async fn number(client: &Client, id: i32) -> i32 {
 /// Schemes under which a reader does not keep others from writing what it has read.
 const OPTIMISTIC: [Scheme; 3] = [Scheme::Silo, Scheme::GlobalTid, Scheme::Occ];
 
-#[test]
-fn a_block_goes_on_where_its_client_cannot_tell() {
+/// Runs a test with two clients of a server, under each of these schemes.
+fn with_two_clients(test: impl AsyncFn(Scheme, Client, Client)) {
     run_for(60, async {
         for scheme in OPTIMISTIC {
             let running = served(scheme).await;
-            let (ann, bob) = (connect(&running).await, connect(&running).await);
-            ann.batch_execute("BEGIN").await.expect("begins");
-            let name =
-                ann.query_one("SELECT name FROM item WHERE id = 1", &[]).await.expect("read");
-            assert_eq!(name.get::<_, &str>(0), "one", "{scheme}");
-            let add = "UPDATE item SET n = n + 1 WHERE id = 1";
-            // The row that was read changes, but for what was read of it.
-            bob.batch_execute(add).await.expect("written");
-            assert_eq!(ann.execute(add, &[]).await.expect("resumed"), 1, "{scheme}");
-            bob.batch_execute(add).await.expect("written");
-            ann.batch_execute("COMMIT").await.expect("resumed");
-            assert_eq!(number(&bob, 1).await, 3, "{scheme}");
+            test(scheme, connect(&running).await, connect(&running).await).await;
         }
+    });
+}
+
+#[test]
+fn a_block_goes_on_where_its_client_cannot_tell() {
+    with_two_clients(async |scheme, ann, bob| {
+        ann.batch_execute("BEGIN").await.expect("begins");
+        let name = ann.query_one("SELECT name FROM item WHERE id = 1", &[]).await.expect("read");
+        assert_eq!(name.get::<_, &str>(0), "one", "{scheme}");
+        let add = "UPDATE item SET n = n + 1 WHERE id = 1";
+        // The row that was read changes, but for what was read of it.
+        bob.batch_execute(add).await.expect("written");
+        assert_eq!(ann.execute(add, &[]).await.expect("resumed"), 1, "{scheme}");
+        bob.batch_execute(add).await.expect("written");
+        ann.batch_execute("COMMIT").await.expect("resumed");
+        assert_eq!(number(&bob, 1).await, 3, "{scheme}");
     });
 }
 
 #[test]
 fn a_block_that_would_say_something_else_is_refused() {
-    run_for(60, async {
-        for scheme in OPTIMISTIC {
-            let running = served(scheme).await;
-            let (ann, bob) = (connect(&running).await, connect(&running).await);
-            for (read, write) in [
-                ("SELECT n FROM item WHERE id = 1", "UPDATE item SET n = n + 1 WHERE id = 1"),
-                // It says how many rows it has changed.
-                ("UPDATE item SET name = 'x' WHERE n = 0", "UPDATE item SET n = 7 WHERE id = 2"),
-                ("SELECT count(*) FROM item", "INSERT INTO item SELECT max(id) + 1 FROM item"),
-                // What cannot be done again.
-                (
-                    "SAVEPOINT s; SELECT name FROM item WHERE id = 1",
-                    "UPDATE item SET n = 0 WHERE id = 1",
-                ),
-                (
-                    "DECLARE c CURSOR FOR SELECT name FROM item WHERE id = 1; FETCH c",
-                    "UPDATE item SET n = n + 1 WHERE id = 1",
-                ),
-            ] {
-                ann.batch_execute("BEGIN").await.expect("begins");
-                ann.batch_execute(read).await.expect("read");
-                bob.batch_execute(write).await.expect("written");
-                let then = "UPDATE item SET n = n + 1 WHERE id = 3; COMMIT";
-                assert_eq!(refusal(&ann, then).await, "40001", "{scheme}: {read}");
-                ann.batch_execute("ROLLBACK").await.expect("rolled back");
-            }
-            assert_eq!(number(&bob, 3).await, 0, "{scheme}: what was refused has done nothing");
+    with_two_clients(async |scheme, ann, bob| {
+        for (read, write) in [
+            ("SELECT n FROM item WHERE id = 1", "UPDATE item SET n = n + 1 WHERE id = 1"),
+            // It says how many rows it has changed.
+            ("UPDATE item SET name = 'x' WHERE n = 0", "UPDATE item SET n = 7 WHERE id = 2"),
+            ("SELECT count(*) FROM item", "INSERT INTO item SELECT max(id) + 1 FROM item"),
+            // What cannot be done again.
+            (
+                "SAVEPOINT s; SELECT name FROM item WHERE id = 1",
+                "UPDATE item SET n = 0 WHERE id = 1",
+            ),
+            (
+                "DECLARE c CURSOR FOR SELECT name FROM item WHERE id = 1; FETCH c",
+                "UPDATE item SET n = n + 1 WHERE id = 1",
+            ),
+        ] {
+            ann.batch_execute("BEGIN").await.expect("begins");
+            ann.batch_execute(read).await.expect("read");
+            bob.batch_execute(write).await.expect("written");
+            let then = "UPDATE item SET n = n + 1 WHERE id = 3; COMMIT";
+            assert_eq!(refusal(&ann, then).await, "40001", "{scheme}: {read}");
+            ann.batch_execute("ROLLBACK").await.expect("rolled back");
         }
+        assert_eq!(number(&bob, 3).await, 0, "{scheme}: what was refused has done nothing");
     });
 }
 
 #[test]
 fn a_block_of_many_statements_goes_on_with_the_values_of_each() {
-    run_for(60, async {
-        for scheme in OPTIMISTIC {
-            let running = served(scheme).await;
-            let (ann, bob) = (connect(&running).await, connect(&running).await);
-            let bump = "UPDATE item SET n = n + 1 WHERE id = 1";
-            // The later blocks are kept in the memory of the first.
-            for round in 1..=3 {
-                let (name, id) = (format!("two of {round}"), 10 * round);
-                ann.batch_execute("BEGIN").await.expect("begins");
-                let of = "SELECT name FROM item WHERE id = $1";
-                let one = ann.query_one(of, &[&1]).await.expect("read");
-                assert_eq!(one.get::<_, &str>(0), "one", "{scheme}");
-                let set = "UPDATE item SET name = $1, read = $2 WHERE id = $3";
-                ann.execute(set, &[&name, &round, &2]).await.expect("written");
-                let add = "INSERT INTO item VALUES ($1, 'a', 0, $2), ($3, 'b', $2, 0)";
-                ann.execute(add, &[&id, &round, &(id + 1)]).await.expect("inserted");
-                let two = ann.query_one(of, &[&2]).await.expect("read");
-                assert_eq!(two.get::<_, &str>(0), name, "{scheme}");
-                bob.batch_execute(bump).await.expect("written");
-                ann.batch_execute("COMMIT").await.expect("resumed");
-                let sum = "SELECT sum(n + 100 * read) FROM item WHERE id >= $1 AND id <= $1 + 1";
-                let sum = bob.query_one(sum, &[&id]).await.expect("read");
-                assert_eq!(sum.get::<_, i64>(0), i64::from(101 * round), "{scheme}");
-            }
+    with_two_clients(async |scheme, ann, bob| {
+        let bump = "UPDATE item SET n = n + 1 WHERE id = 1";
+        // The later blocks are kept in the memory of the first.
+        for round in 1..=3 {
+            let (name, id) = (format!("two of {round}"), 10 * round);
+            ann.batch_execute("BEGIN").await.expect("begins");
+            let of = "SELECT name FROM item WHERE id = $1";
+            let one = ann.query_one(of, &[&1]).await.expect("read");
+            assert_eq!(one.get::<_, &str>(0), "one", "{scheme}");
+            let set = "UPDATE item SET name = $1, read = $2 WHERE id = $3";
+            ann.execute(set, &[&name, &round, &2]).await.expect("written");
+            let add = "INSERT INTO item VALUES ($1, 'a', 0, $2), ($3, 'b', $2, 0)";
+            ann.execute(add, &[&id, &round, &(id + 1)]).await.expect("inserted");
+            let two = ann.query_one(of, &[&2]).await.expect("read");
+            assert_eq!(two.get::<_, &str>(0), name, "{scheme}");
+            bob.batch_execute(bump).await.expect("written");
+            ann.batch_execute("COMMIT").await.expect("resumed");
+            let sum = "SELECT sum(n + 100 * read) FROM item WHERE id >= $1 AND id <= $1 + 1";
+            let sum = bob.query_one(sum, &[&id]).await.expect("read");
+            assert_eq!(sum.get::<_, i64>(0), i64::from(101 * round), "{scheme}");
         }
     });
 }
