@@ -7,7 +7,7 @@
 //! | to see | look into |
 //! | --- | --- |
 //! | a database, its log and its directory | `store`, `report`, `host`, `stats` |
-//! | a session, and the transaction in progress on it | `session`, `transaction`, `numbers`, `cancel`, `undo` |
+//! | a session, and the transaction in progress on it | `session`, `transaction`, `numbers`, `encoded_rows`, `cancel`, `undo` |
 //! | how a transaction is run until it goes through | `retry`, `backoff` |
 //! | tables, their columns and secondary indexes | `table`, `table_change`, `layout`, `layout_differs`, `secondary`, `validate` |
 //! | what a verified run reports | `recorder`, `stamp` |
@@ -20,6 +20,7 @@ mod cancel;
 pub mod catalog;
 mod columns;
 mod duplicate;
+mod encoded_rows;
 mod error;
 mod group;
 mod host;
@@ -56,6 +57,7 @@ pub use chiliad_row::{
 pub use chiliad_storage::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 pub use columns::Columns;
 pub use duplicate::DuplicateKey;
+pub use encoded_rows::EncodedRows;
 pub use error::{Error, Nested, PassedPosition, Reason, Result};
 pub use group::GROUPS_MAX;
 pub use host::{Alone, Crew, Host, Phase, Work};

@@ -3,6 +3,7 @@
 use crate::key::Lookup;
 use crate::raw::Transaction as _;
 use crate::{Result, Row, Table, Transaction};
+use chiliad_api::EncodedRows;
 
 /// Rows that go to the engine together.
 const GROUP: usize = 32;
@@ -38,30 +39,19 @@ impl Transaction<'_> {
             // A row whose time is over makes room for another.
             return rows.try_for_each(|(key, row)| self.insert(table, &key, &row));
         }
-        let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(GROUP));
+        let mut group = EncodedRows::default();
         loop {
-            bytes.clear();
-            ends.clear();
+            group.clear();
             for (key, row) in rows.by_ref().take(GROUP) {
                 self.encode(table, &key, &row);
                 let (_, scratch) = self.reader.parts();
-                bytes.extend_from_slice(&scratch.key);
-                let key_end = bytes.len();
-                bytes.extend_from_slice(&scratch.value);
-                ends.push((key_end, bytes.len()));
+                group.push(&scratch.key, &scratch.value);
             }
-            if ends.is_empty() {
+            if group.is_empty() {
                 return Ok(());
             }
-            let mut start = 0;
-            let cut = |&(key_end, end): &(usize, usize)| {
-                let row = (&bytes[start..key_end], &bytes[key_end..end]);
-                start = end;
-                row
-            };
-            let group: Vec<_> = ends.iter().map(cut).collect();
             let (raw, _) = self.reader.parts();
-            raw.insert_many(id, &group).map_err(|error| table.tell(error))?;
+            raw.insert_many(id, &group.rows()).map_err(|error| table.tell(error))?;
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::execute::RowSink;
 use crate::expr::{Context, Expr, eval, is_true};
 use crate::plan::{Conflict, Insert, InsertSource, Target};
 use crate::spare;
-use chiliad_api::{Error, Range, Row};
+use chiliad_api::{EncodedRows, Error, Range, Row};
 use core::ops::Bound;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -64,37 +64,6 @@ impl Insert {
 /// The length that many rows with their keys do not exceed.
 const ROW_BYTES: usize = 96;
 
-/// Keys and bytes of rows, one after the other.
-struct Encoded {
-    bytes: Vec<u8>,
-    /// Where the key and the bytes of each row end.
-    ends: Vec<(usize, usize)>,
-}
-
-impl Encoded {
-    /// None yet of so many.
-    fn of(rows: usize) -> Self {
-        Self { bytes: Vec::with_capacity(rows * ROW_BYTES), ends: Vec::with_capacity(rows) }
-    }
-
-    fn push(&mut self, key: &[u8], bytes: &[u8]) {
-        self.bytes.extend_from_slice(key);
-        let key_end = self.bytes.len();
-        self.bytes.extend_from_slice(bytes);
-        self.ends.push((key_end, self.bytes.len()));
-    }
-
-    fn rows(&self) -> Vec<(&[u8], &[u8])> {
-        let mut start = 0;
-        let row = |&(key_end, end): &(usize, usize)| {
-            let row = (&self.bytes[start..key_end], &self.bytes[key_end..end]);
-            start = end;
-            row
-        };
-        self.ends.iter().map(row).collect()
-    }
-}
-
 struct Inserting<'i, 'c> {
     insert: &'i Insert,
     cx: &'i Context<'c>,
@@ -111,7 +80,7 @@ impl Inserting<'_, '_> {
     ) -> Result<()> {
         let table = &*self.insert.table;
         let (mut key, mut bytes) = (spare::take(|it| &it.key), spare::take(|it| &it.bytes));
-        let mut encoded = Encoded::of(rows.len());
+        let mut encoded = EncodedRows::with_capacity(rows.len(), ROW_BYTES);
         let made = rows.clone().try_for_each(|row| {
             self.key_of(row, &mut key)?;
             table.encode(row, &mut bytes)?;
