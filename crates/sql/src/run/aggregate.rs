@@ -19,9 +19,6 @@ pub(super) struct Groups<'g, 'c> {
     /// The keys of the row in hand, as values and as bytes.
     values: Vec<OwnedDatum>,
     key: Vec<u8>,
-    /// The keys and the group of the last row: many rows come in the order of their groups.
-    last_key: Vec<u8>,
-    last_place: Option<usize>,
 }
 
 /// What an aggregate knows of the rows so far.
@@ -47,8 +44,6 @@ impl<'g, 'c> Groups<'g, 'c> {
             groups: Vec::new(),
             values: Vec::new(),
             key: Vec::new(),
-            last_key: Vec::new(),
-            last_place: None,
         };
         if group.single {
             groups.open();
@@ -87,21 +82,13 @@ impl<'g, 'c> Groups<'g, 'c> {
         }
         self.key.clear();
         keys::append(&self.values, &mut self.key);
-        if let Some(place) = self.last_place
-            && self.key == self.last_key
-        {
-            return Ok(place);
-        }
-        let place = match self.places.get(&self.key) {
-            Some(place) => *place,
+        match self.places.get(&self.key) {
+            Some(place) => Ok(*place),
             None => {
                 self.cx.keep(&self.values)?;
-                self.open()
+                Ok(self.open())
             }
-        };
-        self.last_place = Some(place);
-        core::mem::swap(&mut self.key, &mut self.last_key);
-        Ok(place)
+        }
     }
 
     /// Gives the rows of the groups to `emit`.

@@ -17,9 +17,6 @@ use std::collections::HashSet;
 
 /// Changes the rows that the statement says, and returns how many. All are found before the first one is changed.
 pub(crate) fn change(change: &Change, cx: &Context<'_>, sink: &mut dyn RowSink) -> Result<u64> {
-    if let Some((source, access, key)) = join::one_row(&change.select) {
-        return change_one(change, source, access, key, cx, sink);
-    }
     if let Some((source, access)) = join::one_table(&change.select) {
         return change_alone(change, source, access, cx, sink);
     }
@@ -46,7 +43,7 @@ pub(crate) fn change(change: &Change, cx: &Context<'_>, sink: &mut dyn RowSink) 
     Ok(count)
 }
 
-/// As [`change`], of rows that are joined to none: each is found once, and has its values when its turn comes.
+/// As [`change`], of rows that are joined to none: what most statements change, without what others need around it.
 fn change_alone(
     change: &Change,
     source: &Source,
@@ -57,59 +54,61 @@ fn change_alone(
     if !all_hold(&change.select.conditions, &[], cx)? {
         return Ok(0);
     }
-    let mut row = nulls(change.select.width);
-    let mut found = Vec::new();
-    handles(access, &mut row, None, cx, &mut |row, handle| {
-        cx.row()?;
-        if join::has_conditions(source) {
-            join::fill(access, source, handle, row, cx)?;
-            if !join::is_wanted(source, row, cx)? {
-                return Ok(Flow::More);
+    let mut row = spare::take(|it| &it.row);
+    row.resize_with(change.select.width, Datum::default);
+    let count = match access.path.one_key() {
+        Some(key) => match find(access, key, &[], cx)? {
+            Some(handle) if meets(source, access, handle, &mut row, cx)? => {
+                change_row(change, handle, &mut row, cx, sink)?;
+                1
             }
+            _ => 0,
+        },
+        None => change_found(change, source, access, &mut row, cx, sink)?,
+    };
+    spare::give_back(|it| &it.row, row);
+    Ok(count)
+}
+
+/// As [`change_alone`], along any path: each row is found once, and has its values in `row` when its turn comes.
+fn change_found(
+    change: &Change,
+    source: &Source,
+    access: &Access,
+    row: &mut Vec<OwnedDatum>,
+    cx: &Context<'_>,
+    sink: &mut dyn RowSink,
+) -> Result<u64> {
+    let is_open = join::has_conditions(source);
+    let mut found = Vec::new();
+    handles(access, row, None, cx, &mut |row, handle| {
+        cx.row()?;
+        if !is_open || meets(source, access, handle, row, cx)? {
+            cx.keep(&[])?;
+            found.push(handle);
         }
-        cx.keep(&[])?;
-        found.push(handle);
         Ok(Flow::More)
     })?;
     let uses_values = change.assignments.is_some() || change.returning.is_some();
     for &handle in &found {
         if uses_values {
-            join::fill(access, source, handle, &mut row, cx)?;
+            join::fill(access, source, handle, row, cx)?;
         }
-        change_row(change, handle, &mut row, cx, sink)?;
+        change_row(change, handle, row, cx, sink)?;
     }
-    spare::give_back(|it| &it.row, row);
     Ok(found.len() as u64)
 }
 
-/// The slots of a row without values, in spare memory.
-fn nulls(width: usize) -> Vec<OwnedDatum> {
-    let mut row = spare::take(|it| &it.row);
-    row.resize_with(width, Datum::default);
-    row
-}
-
-/// As [`change`], of the row of one whole key: what most statements change, without what others need around it.
-fn change_one(
-    change: &Change,
+/// Puts the values of a row into its slots. Whether they meet the conditions of the source.
+fn meets(
     source: &Source,
     access: &Access,
-    key: &[Expr],
+    handle: Row,
+    row: &mut [OwnedDatum],
     cx: &Context<'_>,
-    sink: &mut dyn RowSink,
-) -> Result<u64> {
-    if !all_hold(&change.select.conditions, &[], cx)? {
-        return Ok(0);
-    }
-    let Some(handle) = find(access, key, &[], cx)? else { return Ok(0) };
-    let mut row = nulls(change.select.width);
-    join::fill(access, source, handle, &mut row, cx)?;
-    if !join::is_wanted(source, &row, cx)? {
-        return Ok(0);
-    }
-    change_row(change, handle, &mut row, cx, sink)?;
-    spare::give_back(|it| &it.row, row);
-    Ok(1)
+) -> Result<bool> {
+    join::fill(access, source, handle, row, cx)?;
+    join::is_wanted(source, row, cx)
 }
 
 /// Changes one row, which has been found.
@@ -188,25 +187,16 @@ pub(super) fn update(
     cx: &Context<'_>,
 ) -> Result<()> {
     let Changed { table, assignments, checks } = *changed;
-    let mut moves = false;
-    let mut set = |row: &mut [OwnedDatum], place: usize, value: OwnedDatum| {
-        moves |= table.key.contains(&place) && !same(&row[place], &value);
-        row[place] = value;
-    };
-    if let [(place, expr)] = assignments {
-        let value = value_of(expr, row, cx)?;
-        set(row, *place, value);
-    } else {
-        // All are made of the values before.
-        let mut values = spare::take(|it| &it.values);
-        for (_, expr) in assignments {
-            values.push(value_of(expr, row, cx)?);
-        }
-        for ((place, _), value) in assignments.iter().zip(values.drain(..)) {
-            set(row, *place, value);
-        }
-        spare::give_back(|it| &it.values, values);
+    let mut values = spare::take(|it| &it.values);
+    for (_, expr) in assignments {
+        values.push(value_of(expr, row, cx)?);
     }
+    let mut moves = false;
+    for ((place, _), value) in assignments.iter().zip(values.drain(..)) {
+        moves |= table.key.contains(place) && !same(&row[*place], &value);
+        row[*place] = value;
+    }
+    spare::give_back(|it| &it.values, values);
     let columns = row.get(..table.columns.len()).unwrap_or_default();
     let is_missing = |place: usize| columns[place].is_null() && !table.columns[place].is_nullable;
     let mut refused = assignments.iter().any(|(place, _)| is_missing(*place));

@@ -42,12 +42,8 @@ pub(super) fn borrowed<'s>(
     select: &'s Select,
     cx: &Context<'_>,
 ) -> Option<(&'s Source, &'s Access)> {
-    let [source @ Source { kind: SourceKind::Table(access), start: 0, .. }] =
-        select.sources.as_slice()
-    else {
-        return None;
-    };
-    let is_whole = source.width == access.table.columns.len();
+    let (source, access) = one_table(select)?;
+    let is_whole = source.start == 0 && source.width == access.table.columns.len();
     (is_whole && !select.has_subquery && cx.may_borrow_rows()).then_some((source, access))
 }
 

@@ -370,14 +370,8 @@ fn scan(
         .transpose()?;
     let mut rows: Vec<Row> = entries.iter().map(|it| it.row).collect();
     if access.for_update {
-        let mut there = 0;
-        for at in 0..rows.len() {
-            if let Some(row) = tx.reread_for_update(rows[at])? {
-                rows[there] = row;
-                there += 1;
-            }
-        }
-        rows.truncate(there);
+        let again = rows.into_iter().filter_map(|row| tx.reread_for_update(row).transpose());
+        rows = again.collect::<chiliad_api::Result<_>>()?;
     }
     Ok((rows, last))
 }
