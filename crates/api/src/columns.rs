@@ -1,4 +1,4 @@
-//! Sets of columns: those that a transaction changes of a row, and those that a client is shown of it.
+//! Sets of columns: those that a transaction changes of a row or looks at, and those that a client is shown of it.
 
 use crate::TableId;
 
@@ -13,11 +13,12 @@ impl Columns {
     /// All columns of all tables; of a row also that it exists.
     pub const ALL: Self = Self(u64::MAX);
 
-    /// The column at this place of a table.
+    /// A column of a table's rows: of a table with a schema the one of this number, which it keeps when others come and go
+    /// ([`chiliad_row::SchemaColumn`]), of other tables the one at this place.
     #[must_use]
-    pub fn of(table: TableId, place: usize) -> Self {
+    pub fn of(table: TableId, number: usize) -> Self {
         // Fibonacci hashing (Knuth, 1973, 6.4): neighbours get different bits.
-        let number = u64::from(table.0) << 16 ^ place as u64;
+        let number = u64::from(table.0) << 16 ^ number as u64;
         Self(1 << (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58))
     }
 
@@ -47,13 +48,13 @@ mod tests {
 
     #[test]
     fn what_was_put_in_is_found() {
-        let all = (0..40).map(|place| Columns::of(TableId(7), place));
+        let all = (0..40).map(|number| Columns::of(TableId(7), number));
         let set: Columns = all.clone().collect();
         assert!(all.clone().all(|one| set.meets(one) && one.meets(Columns::ALL)));
         assert!(!Columns::NONE.meets(set));
         // Of the columns of one table hardly two share a bit.
         let pairs = (0..16).flat_map(|a| (0..a).map(move |b| (a, b)));
-        let of = |place| Columns::of(TableId(3), place);
+        let of = |number| Columns::of(TableId(3), number);
         assert!(pairs.filter(|&(a, b)| of(a).meets(of(b))).count() <= 6);
     }
 }

@@ -15,6 +15,7 @@
 //! | what a scheme promises | `info` |
 //! | where the time goes | `part` |
 
+mod agree;
 mod backoff;
 mod cancel;
 pub mod catalog;

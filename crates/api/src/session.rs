@@ -410,6 +410,10 @@ impl<M: Machine, S: Session<M> + ?Sized> Transaction for Running<'_, M, S> {
         self.session.update_columns(row, value, columns)
     }
 
+    fn look_at(&mut self, columns: Columns) {
+        self.session.look_at(columns);
+    }
+
     #[inline]
     fn modify(&mut self, row: Row) -> Result<&mut [u8]> {
         self.session.modify(row)

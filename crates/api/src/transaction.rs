@@ -441,14 +441,23 @@ pub trait Transaction {
     fn update(&mut self, row: Row, value: &[u8]) -> Result<()>;
 
     /// As [`Transaction::update`], of a value that differs from the row's in these columns at most. An engine that remembers
-    /// this knows that the other columns are as durable as before ([`crate::Session::seen_epoch`]). If the value differs
-    /// elsewhere, a client may be shown what a crash takes back.
+    /// this knows that the other columns are as before: as durable ([`crate::Session::seen_epoch`]), and good for transactions
+    /// that have looked at them ([`Transaction::look_at`]). If the value differs elsewhere, a client may be shown what a
+    /// crash takes back, and others may commit with a state that never was.
     ///
     /// # Errors
     /// As for [`Transaction::update`].
     fn update_columns(&mut self, row: Row, value: &[u8], columns: Columns) -> Result<()> {
         let _ = columns;
         self.update(row, value)
+    }
+
+    /// Of the rows that the transaction reads from here on it looks at no other columns than these, until it says otherwise;
+    /// it begins with [`Columns::ALL`]. An engine that remembers which columns change ([`Transaction::update_columns`]) need
+    /// not refuse it because others have changed: `silo` takes the row's newest version for the one that was read, unless
+    /// the transaction writes the row. A transaction that looks at more than it says may commit with a state that never was.
+    fn look_at(&mut self, columns: Columns) {
+        let _ = columns;
     }
 
     /// Declares a row that was read as modified and gives its bytes to be changed in place; the

@@ -332,6 +332,10 @@ impl Transaction for Untyped<'_> {
         self.before_change(row)?.update_columns(row, value, columns)
     }
 
+    fn look_at(&mut self, columns: Columns) {
+        self.running.look_at(columns);
+    }
+
     #[inline]
     fn modify(&mut self, row: Row) -> Result<&mut [u8]> {
         self.before_change(row)?.modify(row)
