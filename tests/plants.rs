@@ -19,6 +19,10 @@ type Bug = (&'static str, &'static [(&'static str, u64)]);
 const SEEDS: &[Bug] = &[
     ("no-read-validation", &[("silo", 0)]),
     ("foreign-latch-ignored", &[("silo", 4)]),
+    ("columns-not-compared", &[("silo", 5)]),
+    ("renewed-and-written", &[("silo", 4)]),
+    ("renewed-in-one-pass", &[("silo", 232)]),
+    ("untold-change-passed-over", &[("silo", 1)]),
     ("no-node-set", &[("silo", 1)]),
     ("node-set-not-validated", &[("silo", 2661)]),
     ("tid-not-above-overwritten", &[("silo", 3)]),

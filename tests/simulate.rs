@@ -29,6 +29,7 @@ fn a_run_is_a_function_of_flags_and_seed() {
         "hash",
         "bank",
         "counters",
+        "columns",
     ] {
         for model in ["sc", "tso"] {
             let line = format!(
@@ -347,7 +348,7 @@ fn transactions_in_flight_on_one_core_meet() {
 fn a_campaign_passes() {
     let result = result("campaign --seeds 0..8 --scheme silo --quiet");
     assert_eq!(result["failed"], Value::Null);
-    assert_eq!(result["runs"], 8 * 13);
+    assert_eq!(result["runs"], 8 * 14);
     assert!(result["transactions"].as_u64() > Some(1000));
 }
 

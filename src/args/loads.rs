@@ -2,7 +2,7 @@
 
 use super::scope::{Scope, WorkloadFlags};
 use super::workloads::{
-    BankFlags, BiddingFlags, CountersFlags, HashFlags, InsertDeleteFlags, ScanFlags,
+    BankFlags, BiddingFlags, ByColumnFlags, CountersFlags, HashFlags, InsertDeleteFlags, ScanFlags,
     SmallbankFlags, TatpFlags, TpcbSqlFlags, TpccFlags, TpccSqlFlags, TpceFlags, TxbenchFlags,
     YcsbFlags,
 };
@@ -12,7 +12,7 @@ use chiliad_lab::spec::Load;
 use chiliad_words::take;
 use chiliad_workload::WorkloadOptions;
 use chiliad_workload::bidding::BiddingOptions;
-use chiliad_workload::micro::{BankOptions, CountersOptions, InsertDeleteOptions};
+use chiliad_workload::micro::{BankOptions, ByColumnOptions, CountersOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::sql::tpcb::TpcbOptions;
 use chiliad_workload::tatp::TatpOptions;
@@ -291,5 +291,15 @@ impl WorkloadFlags for CountersFlags {
         options.snapshot_reads = snapshot_reads(self.snapshot_reads, true, scope)?;
         valid(options.validate())?;
         Ok(Load::new(WorkloadOptions::Counters(options), false))
+    }
+}
+
+impl WorkloadFlags for ByColumnFlags {
+    fn load(&self, scope: &Scope) -> Result<Load, Stop> {
+        let mut options = ByColumnOptions::default();
+        take!(options, self: rows);
+        options.snapshot_reads = snapshot_reads(self.snapshot_reads, true, scope)?;
+        valid(options.validate())?;
+        Ok(Load::new(WorkloadOptions::ByColumn(options), false))
     }
 }

@@ -25,9 +25,9 @@ pub use serve::ServeFlags;
 pub use soak::SoakFlags;
 pub use tasks::TaskFlags;
 pub use workloads::{
-    BankFlags, BiddingFlags, CountersFlags, HashFlags, IndexFlags, LOCK_TABLES, LocksFlags,
-    ScanFlags, SimulatedTimestampsFlags, SmallbankFlags, TatpFlags, TimestampsFlags, TpcbSqlFlags,
-    TpccFlags, TpccSqlFlags, TpceFlags, TxbenchFlags, YcsbFlags,
+    BankFlags, BiddingFlags, ByColumnFlags, CountersFlags, HashFlags, IndexFlags, LOCK_TABLES,
+    LocksFlags, ScanFlags, SimulatedTimestampsFlags, SmallbankFlags, TatpFlags, TimestampsFlags,
+    TpcbSqlFlags, TpccFlags, TpccSqlFlags, TpceFlags, TxbenchFlags, YcsbFlags,
 };
 
 use chiliad_host::{Stop, values};
@@ -151,6 +151,8 @@ pub enum Workload<M: Args> {
     Bank(Box<WorkloadRun<BankFlags, M>>),
     /// Numbers that are added to without a look at them.
     Counters(Box<WorkloadRun<CountersFlags, M>>),
+    /// Rows of which one column is looked at while the others change.
+    Columns(Box<WorkloadRun<ByColumnFlags, M>>),
 }
 
 /// A run of a workload with flags `W`.
@@ -199,6 +201,7 @@ impl<M: Args> Workload<M> {
             Self::Hash(run) => run.parts(),
             Self::Bank(run) => run.parts(),
             Self::Counters(run) => run.parts(),
+            Self::Columns(run) => run.parts(),
         }
     }
 }

@@ -283,6 +283,16 @@ flags! {
 }
 
 flags! {
+    /// `columns`.
+    ByColumnFlags {
+        /// Rows, an even number from 4 to 10000000 [default: 8].
+        rows: small(4, 10_000_000),
+        /// Whether audits read a snapshot of the past [default: yes where the scheme has snapshots].
+        snapshot_reads: yes_no(),
+    }
+}
+
+flags! {
     /// `index`.
     IndexFlags {
         /// Rows in the index, 1 to 4000000000.

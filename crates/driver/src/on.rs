@@ -77,7 +77,8 @@ impl On {
                 Self::Native | Self::Timed => base.snapshot_every,
                 Self::Explored => explored::SNAPSHOT_EVERY,
             },
-            opacity: false,
+            // Rows of which one column is looked at are looked at early, too.
+            opacity: matches!((self, workload), (Self::Explored, WorkloadOptions::ByColumn(_))),
             partitions: workload.partitions(),
             wait_timeout: Some(scheme.wait_timeout),
             verify: plan.recording.is_some(),

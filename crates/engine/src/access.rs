@@ -212,6 +212,19 @@ impl<M: Machine> WriteSet<M> {
         }
     }
 
+    /// Gives a write another piece of the arena for its value, with the same bytes at its beginning.
+    pub fn move_value(&mut self, write: u32, to: Piece) {
+        let own = &mut self.entries[write as usize];
+        debug_assert!(own.kind == Kind::Put, "it has a value");
+        debug_assert!(own.value.length() <= to.length(), "no byte is lost");
+        let before = core::mem::replace(&mut own.value, to);
+        if let Ok(at) = self.place_of_partial(write)
+            && self.partial[at].value == before
+        {
+            self.partial[at].value = to;
+        }
+    }
+
     /// Bytes of a write's value may change where they are.
     pub fn forget_changed(&mut self, write: u32) {
         if let Ok(at) = self.place_of_partial(write) {

@@ -233,7 +233,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             });
             let Some(version) = self.resolve(step)? else { continue };
             let key = self.arena.get(key).to_vec();
-            let version = self.verification.read(table, &key, version, &self.arena);
+            let version = self.verification.read(record, (table, &key), version, &self.arena);
             if version.is_absent() {
                 return Err(self.mark_aborted(Abort::over(Reason::ReadChanged, record)));
             }

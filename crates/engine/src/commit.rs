@@ -44,6 +44,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             Ok(point) => point,
             Err(error) => return Err(self.abort_commit(view, error)),
         };
+        self.report_held();
         self.verification.writes(point, &self.writes, &self.arena);
         debug_assert!(point.order & record_word::FLAGS == 0, "an order leaves room for flags");
         // Append: before the window closes, so that an epoch is complete when its windows have.
@@ -94,10 +95,21 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         Ok(point)
     }
 
+    /// Reports reads of certain columns, by the versions with which the transaction commits.
+    #[inline]
+    fn report_held(&mut self) {
+        let catalog = &self.inner.words.catalog;
+        let layout_of = |table| catalog.declared(table).ok().map(|(_, layout)| layout);
+        self.verification.report_held(self.scheme.renewed(), layout_of);
+    }
+
     /// Makes all writes the newest versions of their records, with one context.
     #[inline]
     fn install(&mut self, point: CommitPoint) {
         debug_assert!(self.heap.is_pinned(), "records stay while they are written");
+        if self.writes.has_partial() {
+            self.note_columns(point);
+        }
         let mut cx = context!(self);
         for at in 0..self.writes.entries.len() {
             M::work(Cost::Install, 1);
@@ -112,21 +124,17 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let value = self.verification.payload(write, &self.arena);
             self.scheme.install(&mut cx, point, &mut self.writes, at, value);
         }
-        if self.writes.has_partial() {
-            self.note_columns(point);
-        }
         let in_place = |write: &Write<M>| write.is_void() || write.spare[1].is_none();
         debug_assert!(self.writes.entries.iter().all(in_place), "each value is in its record");
     }
 
-    /// Remembers which columns the installed writes have changed, where that is known.
+    /// Remembers which columns the writes change, where that is known: before others see the versions, of which nothing
+    /// would be known.
     #[cold]
     fn note_columns(&self, point: CommitPoint) {
-        let Some(durable) = &self.inner.words.durable else { return };
-        let through = durable.log.durable();
         for (write, columns) in self.writes.partial() {
             let versions = (write.prior, point.order);
-            self.inner.recent.note(write.record.address(), versions, columns, through);
+            self.inner.recent.note(write.record.address(), versions, columns);
         }
     }
 
@@ -183,11 +191,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         debug_assert!(matches!(self.attempt.state, State::Active), "a transaction is in hand");
         self.heap.pin();
         self.renew_gaps()?;
+        let valid = self.scheme.validate(&mut context!(self), &self.writes);
         self.heap.unpin();
-        match self.scheme.validate(&mut context!(self), &self.writes) {
-            Ok(()) => Ok(()),
-            Err(abort) => Err(self.mark_aborted(abort)),
-        }
+        valid.map_err(|abort| self.mark_aborted(abort))
     }
 
     /// Looks again at what the transaction has not found, where something may have come.

@@ -120,6 +120,8 @@ pub struct Context<'a, M: Machine, S: Scheme<M>> {
     pub leaf_hooks: &'a mut S::LeafHooks,
     /// The table of the record or leaf in hand.
     pub table: TableId,
+    /// Which columns of records were changed a moment ago.
+    pub recent: &'a Recent<M>,
     /// Times the parts of a sampled transaction.
     pub clockwork: &'a mut Clockwork<M>,
     /// The limits of the transaction's waits: the only way to wait for another one is `Limits::wait`.
@@ -149,6 +151,13 @@ impl<M: Machine, S: Scheme<M>> Context<'_, M, S> {
     }
 }
 
+/// A version that a scheme has taken for an older one, which its transaction has read.
+pub struct Renewed<M: Machine> {
+    pub record: RecordRef<M>,
+    /// In a verified run, its bytes.
+    pub bytes: Vec<u8>,
+}
+
 /// A worker that collects so many items at once, or more, has nothing else to do.
 pub const IDLE_BUDGET: usize = 1024;
 
@@ -172,7 +181,7 @@ pub struct Needs {
     /// given a write of what the transaction has read.
     pub carries_additions: bool,
     /// The words of versions begin with their commit epoch, and no record has one twice: the engine remembers which columns
-    /// have changed between two of them (`recent.rs`).
+    /// have changed between two of them (`recent.rs`), and tells which the transaction looks at.
     pub knows_columns: bool,
     /// Words that each record has for the scheme besides its header word: `RecordRef::further`.
     pub record_words: usize,
@@ -408,6 +417,18 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     ) -> u64 {
         let _ = (recent, columns, durable);
         self.seen_epoch(gaps)
+    }
+
+    /// Of the records that the transaction reads from here on it looks at no other columns. Schemes with
+    /// `Needs::knows_columns` may take a version for the one that was read where, by `Context::recent`, only others have
+    /// changed.
+    fn look_at(&mut self, columns: Columns) {
+        let _ = columns;
+    }
+
+    /// The versions that were taken so since the transaction has begun.
+    fn renewed(&self) -> &[Renewed<M>] {
+        &[]
     }
 
     /// All writes are installed: closes the commit window and releases what the transaction holds.

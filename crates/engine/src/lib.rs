@@ -96,6 +96,7 @@ pub fn faults() -> impl Iterator<Item = &'static chiliad_machine::Fault> {
     let others = [
         commit::FAULTS,
         additions::FAULTS,
+        recent::FAULTS,
         gaps::FAULTS,
         rows::FAULTS,
         insert_run::FAULTS,

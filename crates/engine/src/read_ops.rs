@@ -198,7 +198,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 None => return Ok(Looked::Redo),
             },
         };
-        let version = self.verification.read(id, key, version, &self.arena);
+        let version = self.verification.read(record, (id, key), version, &self.arena);
         if version.is_absent() {
             return Ok(Looked::Absent);
         }

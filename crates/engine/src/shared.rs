@@ -63,7 +63,12 @@ impl<M: Machine, S: Scheme<M>> Inner<M, S> {
             orphans: Latch::new(GarbageQueue::new()),
             retired: Latch::new(Tally::default()),
         };
-        Arc::new(Self { options, heap, recent: Recent::new(), words: Shared::new(words) })
+        Arc::new(Self {
+            options,
+            heap,
+            recent: Recent::new(S::NEEDS.knows_columns),
+            words: Shared::new(words),
+        })
     }
 
     /// The database without its scheme.

@@ -345,6 +345,13 @@ impl<M: Machine, S: Scheme<M>> Transaction for Worker<M, S> {
         core.update_columns(view, row, value, columns)
     }
 
+    fn look_at(&mut self, columns: Columns) {
+        if S::NEEDS.knows_columns {
+            self.core.scheme.look_at(columns);
+            self.core.verification.look_at(columns);
+        }
+    }
+
     #[inline]
     fn modify(&mut self, row: Row) -> Result<&mut [u8]> {
         let Worker { view, core } = self;

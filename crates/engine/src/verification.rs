@@ -6,19 +6,25 @@
 
 use crate::access::{Kind, Write, WriteSet};
 use crate::arena::{Arena, Piece};
-use crate::contract::CommitPoint;
+use crate::contract::{CommitPoint, Renewed};
 use crate::handles::Handles;
 use crate::tables::table::Table;
 use crate::version::{self, Version};
 use chiliad_api::stamp::{self, STAMP_BYTES};
-use chiliad_api::{Range, Recorder, Stamp, TableId, WriteKind};
+use chiliad_api::{Columns, Range, Recorder, Stamp, TableId, TableLayout, WriteKind};
 use chiliad_machine::Machine;
 use chiliad_storage::RecordRef;
 use core::marker::PhantomData;
+use held::{Held, HeldOf, HeldRead, HeldScan};
+
+mod held;
 
 /// A version that a scan met.
-struct Met {
+struct Met<M: Machine> {
+    record: RecordRef<M>,
     key: Piece,
+    /// What was read, without its stamp; nothing of a tombstone.
+    row: Piece,
     version: Stamp,
     absent: bool,
 }
@@ -37,7 +43,11 @@ pub struct Verification<M: Machine> {
     /// Reads are part of a scan, which is reported at its end.
     in_scan: bool,
     /// The rows that the scan has met, in order.
-    met: Vec<Met>,
+    met: Vec<Met<M>>,
+    /// What the transaction looks at of what it reads from here on.
+    columns: Columns,
+    /// Reads of certain columns.
+    held: Vec<HeldOf>,
     /// Scratch for the version that a write overwrites.
     old: Vec<u8>,
     machine: PhantomData<M>,
@@ -54,6 +64,8 @@ impl<M: Machine> Verification<M> {
             recorder: None,
             in_scan: false,
             met: Vec::new(),
+            columns: Columns::ALL,
+            held: Vec::new(),
             old: Vec::new(),
             machine: PhantomData,
         }
@@ -94,6 +106,8 @@ impl<M: Machine> Verification<M> {
         debug_assert!(sequence >> 40 == 0, "the number of the worker fits above");
         self.stamp = self.serial << 40 | sequence;
         self.in_scan = false;
+        self.columns = Columns::ALL;
+        self.held.clear();
         if let Some(recorder) = &mut self.recorder {
             recorder.begin(self.stamp, M::now(), in_past);
         }
@@ -104,25 +118,48 @@ impl<M: Machine> Verification<M> {
         self.stamp = 0;
     }
 
-    /// `key` was read in this version, which is reported unless a scan does so. Returns it without its stamp.
+    /// What follows of a transaction looks at these columns of what it reads, and the scheme knows of it.
+    pub fn look_at(&mut self, columns: Columns) {
+        self.columns = columns;
+    }
+
+    /// `key` was read in this version of a record, which is reported unless a scan does so. Returns it without its stamp.
     #[inline]
-    pub fn read(&mut self, table: TableId, key: &[u8], version: Version, arena: &Arena) -> Version {
-        if self.on { self.read_stamped(table, key, version, arena) } else { version }
+    pub fn read(
+        &mut self,
+        record: RecordRef<M>,
+        (table, key): (TableId, &[u8]),
+        version: Version,
+        arena: &Arena,
+    ) -> Version {
+        if self.on { self.read_stamped(record, (table, key), version, arena) } else { version }
     }
 
     #[cold]
     fn read_stamped(
         &mut self,
-        table: TableId,
-        key: &[u8],
+        record: RecordRef<M>,
+        (table, key): (TableId, &[u8]),
         version: Version,
         arena: &Arena,
     ) -> Version {
         debug_assert!(self.on, "only a verified run has stamps");
         let (absent, bytes) = (version.is_absent(), version.bytes());
         let stamp = stamp::read(arena.get(bytes), self.reach, absent);
-        self.report_read(table, key, stamp, absent);
-        Version::new(absent, bytes.with_length(bytes.length().saturating_sub(STAMP_BYTES as u32)))
+        let row = bytes.with_length(bytes.length().saturating_sub(STAMP_BYTES as u32));
+        if self.columns == Columns::ALL {
+            self.report_read(table, key, stamp, absent);
+        } else if self.recorder.is_some() && !self.in_scan {
+            let (record, key) = (record.address(), key.to_vec());
+            let row = arena.get(row).to_vec();
+            let read = HeldRead { record, key, version: stamp, absent, row };
+            self.hold(table, Held::Read(read));
+        }
+        Version::new(absent, row)
+    }
+
+    fn hold(&mut self, table: TableId, held: Held) {
+        self.held.push(HeldOf { table, columns: self.columns, held });
     }
 
     /// The stamp of the last tombstone of a key that the index does not hold; `None` in a run that is
@@ -203,7 +240,7 @@ impl<M: Machine> Verification<M> {
             let bytes = arena.get(access.value.with_length(length));
             stamp::read(bytes, self.reach, false)
         };
-        self.met.push(Met { key: access.key, version, absent: false });
+        self.met.push(Met { record, key: access.key, row: access.value, version, absent: false });
     }
 
     /// The scan has met the tombstone `record`; `key` is where the read has put its key.
@@ -236,13 +273,14 @@ impl<M: Machine> Verification<M> {
             // The transaction has removed it itself; its key is not in the arena at that place.
             let write = writes.find(record).expect("just found");
             let key = writes.entries[write as usize].key;
-            self.met.push(Met { key, version: self.stamp, absent: true });
+            let (row, version) = (Piece::default(), self.stamp);
+            self.met.push(Met { record, key, row, version, absent: true });
             return;
         }
         // The read has left the key, followed by the stamp.
         let stamp = Piece::new(key.start() + key.length(), STAMP_BYTES as u32);
         let version = stamp::read_absent(arena.get(stamp));
-        self.met.push(Met { key, version, absent: true });
+        self.met.push(Met { record, key, row: Piece::default(), version, absent: true });
     }
 
     /// The scan has ended. It is reported if it was `completed`; `limited`: it stopped where it had rows enough.
@@ -270,6 +308,17 @@ impl<M: Machine> Verification<M> {
             return;
         };
         let last = self.met.last().filter(|_| limited).map(|met| arena.get(met.key));
+        if self.columns != Columns::ALL {
+            let held = |met: &Met<M>| HeldRead {
+                record: met.record.address(),
+                key: arena.get(met.key).to_vec(),
+                version: met.version,
+                absent: met.absent,
+                row: arena.get(met.row).to_vec(),
+            };
+            let scan = HeldScan::new(range, last, self.met.iter().map(held).collect());
+            return self.hold(table, Held::Scan(scan));
+        }
         recorder.scan(table, range, last);
         for met in &self.met {
             recorder.scan_entry(arena.get(met.key), met.version, met.absent);
@@ -311,9 +360,13 @@ impl<M: Machine> Verification<M> {
     #[cold]
     fn append_stamps(&self, writes: &mut WriteSet<M>, arena: &mut Arena) {
         debug_assert!(self.on, "only a verified run has stamps");
-        for write in &mut writes.entries {
+        for at in 0..writes.entries.len() {
+            let write = &mut writes.entries[at];
             match write.kind {
-                Kind::Put => write.value = self.append_stamp(write.value, arena),
+                Kind::Put => {
+                    let stamped = self.append_stamp(write.value, arena);
+                    writes.move_value(at as u32, stamped);
+                }
                 Kind::Remove => write.value = arena.push(&stamp::make_absent(self.stamp)),
                 // It gets its stamp with its sum.
                 Kind::Add => {}
@@ -358,6 +411,41 @@ impl<M: Machine> Verification<M> {
         debug_assert!(!write.is_void(), "a void write is not installed");
         let empty = write.kind == Kind::Remove && !self.on;
         if empty { &[] } else { arena.get(write.value) }
+    }
+
+    /// Reports the reads that were held back. These versions the scheme has taken for those that were read, in this order;
+    /// `layout_of` knows the tables.
+    #[inline]
+    pub fn report_held(
+        &mut self,
+        renewed: &[Renewed<M>],
+        layout_of: impl Fn(TableId) -> Option<TableLayout>,
+    ) {
+        if !self.held.is_empty() {
+            self.report_held_now(renewed, layout_of);
+        }
+    }
+
+    #[cold]
+    fn report_held_now(
+        &mut self,
+        renewed: &[Renewed<M>],
+        layout_of: impl Fn(TableId) -> Option<TableLayout>,
+    ) {
+        for Renewed { record, bytes } in renewed {
+            let (record, row) = (record.address(), bytes.len().saturating_sub(STAMP_BYTES));
+            let version = (stamp::read(bytes, self.reach, false), &bytes[..row]);
+            for held in &mut self.held {
+                if held.has(record) {
+                    let layout = layout_of(held.table).unwrap_or_default();
+                    held.renew(record, &layout, version);
+                }
+            }
+        }
+        if let Some(recorder) = self.recorder.as_deref_mut() {
+            self.held.iter().for_each(|held| held.report(recorder));
+        }
+        self.held.clear();
     }
 
     /// Nothing refuses the transaction any more: reports its writes, and the versions that they are about
@@ -412,6 +500,7 @@ impl<M: Machine> Verification<M> {
     /// The transaction was refused or rolled back.
     #[inline]
     pub fn aborted(&mut self) {
+        self.report_held(&[], |_| None);
         if self.on
             && let Some(recorder) = self.reporter()
         {

@@ -276,7 +276,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let Some(version) = self.resolve(step)? else {
             return Ok(Claim::Redo);
         };
-        let version = self.verification.read(id, key, version, &self.arena);
+        let version = self.verification.read(record, (id, key), version, &self.arena);
         self.arena.truncate(mark);
         Ok(if version.is_absent() { Claim::Absent } else { Claim::Present })
     }
@@ -353,7 +353,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         columns: Columns,
     ) -> Result<()> {
         debug_assert!(matches!(self.attempt.state, State::Active), "a transaction is in hand");
-        if !S::NEEDS.knows_columns || self.inner.words.durable.is_none() {
+        if !S::NEEDS.knows_columns {
             return self.update(view, row, value);
         }
         let record = self.handles.access(row)?.record;

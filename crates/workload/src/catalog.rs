@@ -4,7 +4,8 @@ use crate::AnyWorkload;
 use crate::bidding::{Bidding, BiddingOptions};
 use crate::memory::Estimate;
 use crate::micro::{
-    Bank, BankOptions, Counters, CountersOptions, InsertDelete, InsertDeleteOptions,
+    Bank, BankOptions, ByColumn, ByColumnOptions, Counters, CountersOptions, InsertDelete,
+    InsertDeleteOptions,
 };
 use crate::smallbank::{Smallbank, SmallbankOptions};
 use crate::sql::tpcb::{TpcbOptions, TpcbSql};
@@ -44,6 +45,8 @@ pub enum WorkloadOptions {
     Bank(BankOptions),
     /// Numbers that are added to.
     Counters(CountersOptions),
+    /// Rows of which one column is looked at.
+    ByColumn(ByColumnOptions),
 }
 
 impl WorkloadOptions {
@@ -73,6 +76,7 @@ impl WorkloadOptions {
             }
             Self::Bank(bank) => Arc::new(valid(Bank::new(bank.clone()))?),
             Self::Counters(counters) => Arc::new(valid(Counters::new(counters.clone()))?),
+            Self::ByColumn(columns) => Arc::new(valid(ByColumn::new(columns.clone()))?),
         })
     }
 
@@ -120,7 +124,8 @@ impl WorkloadOptions {
             other @ (Self::Bidding(_)
             | Self::InsertDelete(_)
             | Self::Bank(_)
-            | Self::Counters(_)) => other,
+            | Self::Counters(_)
+            | Self::ByColumn(_)) => other,
         }
     }
 
@@ -136,7 +141,7 @@ impl WorkloadOptions {
             Self::Bidding(bidding) => bidding.partitions,
             Self::Tpce(tpce) => tpce.partitions,
             Self::TpcbSql(tpcb) => tpcb.branches,
-            Self::InsertDelete(_) | Self::Bank(_) | Self::Counters(_) => 1,
+            Self::InsertDelete(_) | Self::Bank(_) | Self::Counters(_) | Self::ByColumn(_) => 1,
         }
     }
 
@@ -155,6 +160,7 @@ impl WorkloadOptions {
             Self::InsertDelete(insert_delete) => insert_delete.snapshot_reads,
             Self::Bank(bank) => bank.snapshot_reads,
             Self::Counters(counters) => counters.snapshot_reads,
+            Self::ByColumn(columns) => columns.snapshot_reads,
         }
     }
 
@@ -174,6 +180,7 @@ impl WorkloadOptions {
             Self::InsertDelete(insert_delete) => insert_delete.memory(kept),
             Self::Bank(bank) => bank.memory(kept),
             Self::Counters(counters) => counters.memory(kept),
+            Self::ByColumn(columns) => columns.memory(kept),
         }
     }
 }

@@ -25,6 +25,7 @@ mod joined_checkpoints;
 mod layouts;
 mod lock_tables;
 mod log_failed;
+mod looks;
 mod memory;
 mod migrations;
 mod one_liners;

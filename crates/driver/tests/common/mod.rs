@@ -7,7 +7,7 @@ use chiliad_driver::{
 };
 use chiliad_simulator::{Config, MemoryModel, Schedule};
 use chiliad_workload::bidding::BiddingOptions;
-use chiliad_workload::micro::{BankOptions, CountersOptions, InsertDeleteOptions};
+use chiliad_workload::micro::{BankOptions, ByColumnOptions, CountersOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::sql::tpcb::TpcbOptions;
 use chiliad_workload::tatp::TatpOptions;
@@ -42,6 +42,7 @@ pub fn workloads() -> Vec<WorkloadOptions> {
         insert_delete(true),
         WorkloadOptions::Bank(BankOptions::default()),
         WorkloadOptions::Counters(CountersOptions::default()),
+        WorkloadOptions::ByColumn(ByColumnOptions::default()),
     ]
 }
 

@@ -11,7 +11,7 @@ use chiliad_host::values::show_time;
 use chiliad_simulator::MemoryModel;
 use chiliad_simulator::description::Coherence;
 use chiliad_workload::WorkloadOptions;
-use chiliad_workload::micro::CountersOptions;
+use chiliad_workload::micro::{ByColumnOptions, CountersOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::tatp::{self, TatpOptions};
 use chiliad_workload::tpcc::{Scale, TpccOptions};
@@ -150,6 +150,7 @@ impl RunSpec {
                 ],
             ),
             WorkloadOptions::Counters(options) => show_counters(options, shown),
+            WorkloadOptions::ByColumn(options) => show_by_column(options, shown),
         }
     }
 
@@ -304,6 +305,11 @@ fn show_ycsb(options: &YcsbOptions, shown: &mut Shown) {
 fn show_counters(options: &CountersOptions, shown: &mut Shown) {
     let snapshot_reads = yes_no(options.snapshot_reads);
     put(shown, [("counters", options.counters.into()), ("snapshot_reads", snapshot_reads)]);
+}
+
+fn show_by_column(options: &ByColumnOptions, shown: &mut Shown) {
+    let snapshot_reads = yes_no(options.snapshot_reads);
+    put(shown, [("rows", options.rows.into()), ("snapshot_reads", snapshot_reads)]);
 }
 
 fn show_tpcc(options: &TpccOptions, shown: &mut Shown) {

@@ -205,7 +205,8 @@ impl RunSpec {
             }
             WorkloadOptions::InsertDelete(_)
             | WorkloadOptions::Bank(_)
-            | WorkloadOptions::Counters(_) => false,
+            | WorkloadOptions::Counters(_)
+            | WorkloadOptions::ByColumn(_) => false,
             WorkloadOptions::Ycsb(_)
             | WorkloadOptions::Smallbank(_)
             | WorkloadOptions::Tatp(_)

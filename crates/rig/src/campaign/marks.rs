@@ -7,7 +7,7 @@ pub const SEEDS_MIN: u64 = 200;
 
 /// By workload, under schemes that track what they read. Marks are set where the branch is, by
 /// `Machine::mark`.
-const EXPECTED: [(&str, &[&str]); 13] = [
+const EXPECTED: [(&str, &[&str]); 14] = [
     (
         "scan",
         &[
@@ -52,6 +52,10 @@ const EXPECTED: [(&str, &[&str]); 13] = [
     (
         "counters",
         &["old version put by", "read waited for a latch", "record unlinked", "old version read"],
+    ),
+    (
+        "columns",
+        &["old version put by", "read renewed", "read waited for a latch", "old version read"],
     ),
     (
         "tpcc",

@@ -32,7 +32,7 @@ pub fn table() -> String {
             _ => (fault.workload, format!("within {} seeds", fault.seeds)),
         };
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "{name:<37}{rig:<10}{workload:<7}{limit}");
+        let _ = writeln!(out, "{name:<37}{rig:<10}{workload:<10}{limit}");
         let _ = writeln!(out, "    {}", fault.step);
         if !fault.schemes.is_empty() {
             let _ = writeln!(out, "    schemes: {}", fault.schemes.join(", "));

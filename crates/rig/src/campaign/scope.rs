@@ -6,11 +6,12 @@ use std::ops::Range;
 use std::time::Duration;
 
 /// The workloads that campaigns know.
-pub const WORKLOADS: [&str; 13] = [
+pub const WORKLOADS: [&str; 14] = [
     "scan",
     "hash",
     "bank",
     "counters",
+    "columns",
     "tpcc",
     "ycsb",
     "smallbank",

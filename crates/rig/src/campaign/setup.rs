@@ -11,7 +11,7 @@ use chiliad_engine::{Error, Info, Options, Result, Snapshots, Timestamps};
 use chiliad_simulator::{Config, MemoryModel, Schedule};
 use chiliad_workload::WorkloadOptions;
 use chiliad_workload::bidding::BiddingOptions;
-use chiliad_workload::micro::{BankOptions, CountersOptions, InsertDeleteOptions};
+use chiliad_workload::micro::{BankOptions, ByColumnOptions, CountersOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::sql::tpcb::TpcbOptions;
 use chiliad_workload::tatp::TatpOptions;
@@ -77,6 +77,7 @@ impl Case {
                 WorkloadOptions::Bank(options)
             }
             "counters" => WorkloadOptions::Counters(counters(snapshot_reads)),
+            "columns" => WorkloadOptions::ByColumn(by_column(snapshot_reads)),
             "tpcc" | "tpcc-sql" => {
                 let read_only_tables = !self.no_read_only;
                 let micro = TpccOptions::micro();
@@ -184,4 +185,8 @@ impl Case {
 
 fn counters(snapshot_reads: bool) -> CountersOptions {
     CountersOptions { snapshot_reads, ..CountersOptions::default() }
+}
+
+fn by_column(snapshot_reads: bool) -> ByColumnOptions {
+    ByColumnOptions { snapshot_reads, ..ByColumnOptions::default() }
 }

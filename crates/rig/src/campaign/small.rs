@@ -2,7 +2,7 @@
 
 use chiliad_workload::WorkloadOptions;
 use chiliad_workload::bidding::BiddingOptions;
-use chiliad_workload::micro::{BankOptions, CountersOptions, InsertDeleteOptions};
+use chiliad_workload::micro::{BankOptions, ByColumnOptions, CountersOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::sql::tpcb::TpcbOptions;
 use chiliad_workload::tatp::TatpOptions;
@@ -61,6 +61,7 @@ pub fn small(workload: &str) -> (WorkloadOptions, u32) {
             (WorkloadOptions::InsertDelete(options), 1)
         }
         "counters" => (WorkloadOptions::Counters(CountersOptions::default()), 1),
+        "columns" => (WorkloadOptions::ByColumn(ByColumnOptions::default()), 1),
         _ => (WorkloadOptions::Bank(BankOptions::default()), 1),
     }
 }

@@ -5,7 +5,8 @@ use crate::model::{Model, Outcome};
 use chiliad_api::TableId;
 use chiliad_workload::Workload;
 use chiliad_workload::micro::{
-    Bank, BankOptions, Counters, CountersOptions, InsertDelete, InsertDeleteOptions,
+    Bank, BankOptions, ByColumn, ByColumnOptions, Counters, CountersOptions, InsertDelete,
+    InsertDeleteOptions,
 };
 use std::collections::BTreeSet;
 
@@ -165,4 +166,34 @@ fn counters_have_what_the_ledgers_have() {
     assert_eq!(model.broken(&workload), ["sums", "times"]);
     let refused = Counters::new(CountersOptions { counters: 1, ..CountersOptions::default() });
     assert_eq!(refused.err().as_deref(), Some("--counters 1: accepted is 2 to 10000000"));
+}
+
+#[test]
+fn rows_by_column_keep_their_conditions() {
+    let workload = ByColumn::new(ByColumnOptions::default()).unwrap();
+    let mut model = Model::load(&workload, 3);
+    let mut clients = model.clients(&workload, 4, 1);
+    let (mut kinds, mut fewest) = ([0; 6], usize::MAX);
+    for at in 0..10_000 {
+        let (kind, _) = model.step(&workload, &mut clients[at % 4]);
+        kinds[kind] += 1;
+        fewest = fewest.min(model.rows("switches").values().filter(|row| row[0] == 1).count());
+    }
+    assert!(kinds.iter().all(|&count| count > 500), "{kinds:?}");
+    assert_eq!(fewest, 4, "one of each pair");
+    let copies: BTreeSet<u8> = model.rows("switches").values().map(|row| row[16]).collect();
+    assert!(copies.len() > 2 && copies.iter().all(|&copy| copy < 8), "{copies:?}");
+    assert_eq!(model.broken(&workload), Vec::<String>::new());
+    let pair = [2_u32, 3].map(u32::to_be_bytes);
+    for number in &pair {
+        model.tamper("switches", number, |row| row.as_mut().expect("there")[0] = 0);
+    }
+    assert_eq!(model.broken(&workload), ["pairs"]);
+    model.tamper("switches", &pair[0], |row| row.as_mut().expect("there")[8] ^= 1);
+    assert_eq!(model.broken(&workload), ["pairs", "notes"]);
+    for rows in [2, 7] {
+        let refused = ByColumn::new(ByColumnOptions { rows, ..ByColumnOptions::default() });
+        let line = format!("--rows {rows}: accepted is 4 to 10000000, an even number");
+        assert_eq!(refused.err(), Some(line));
+    }
 }

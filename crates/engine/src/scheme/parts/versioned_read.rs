@@ -5,7 +5,7 @@ use crate::arena::Arena;
 use crate::contract::{Abort, Step};
 use crate::record_word;
 use crate::scheme::parts::chain;
-use crate::version::Version;
+use crate::version::{Version, current_version};
 use chiliad_api::Reason;
 use chiliad_machine::{Fault, Machine, Ordering, Rig, Spin, Word};
 use chiliad_storage::RecordRef;
@@ -104,6 +104,16 @@ pub fn present<M: Machine>(
         }
         arena.truncate(mark);
     }
+}
+
+/// The bytes of the version in place, if that is the one of `word`, which nobody writes.
+pub fn bytes_of<M: Machine>(record: RecordRef<M>, word: u64) -> Option<Vec<u8>> {
+    debug_assert!(word & record_word::LATCH == 0, "nobody is in the way");
+    let mut bytes = Vec::new();
+    _ = current_version(record, &mut bytes);
+    // Acquire: the copy happens before the check; pairs with the writer's fence as in `intact`.
+    M::fence(Ordering::Acquire);
+    (record.word().load(Ordering::Relaxed) == word).then_some(bytes)
 }
 
 /// The newest version, for who does not remember it.

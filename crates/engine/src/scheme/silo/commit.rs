@@ -5,13 +5,15 @@ use super::{GLOBAL_TID, KEY_VALUE, Optimistic, SILO, faults, give_back};
 use crate::access::{Kind, Write, WriteSet};
 use crate::contract::{Abort, CommitPoint, Context};
 use crate::epoch::Epochs;
-use crate::gaps::Gaps;
 use crate::record_word;
 use crate::scheme::parts::versioned_read::latched_too_long;
 use crate::scheme::parts::{chain, in_place};
 use chiliad_api::{Part, Reason};
 use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Kind as SlotKind, RecordRef, SegmentPlan};
+
+/// How often what was read is looked at until nothing changes from one time to the next.
+const PASSES_MAX: u32 = 8;
 
 /// How many commits of a worker latch in the order of addresses after one that has met a foreign latch.
 const COMMITS_IN_ORDER: u32 = 64;
@@ -44,7 +46,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             epoch = self.first_epoch;
         }
         if VARIANT != KEY_VALUE {
-            self.check_reads(Some(writes))?;
+            self.check_reads(cx, Some(writes), epoch)?;
             Self::judge_gaps(cx.gaps_hold(writes))?;
         }
         if writes.is_empty() {
@@ -117,12 +119,13 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
 
     /// Looks at all that was read, before phase 2.
     pub(super) fn check(
-        &self,
-        gaps: &Gaps<M>,
+        &mut self,
+        cx: &Context<'_, M, Self>,
         writes: Option<&WriteSet<M>>,
     ) -> Result<(), Abort<M>> {
-        self.check_reads(writes)?;
-        Self::judge_gaps(gaps.holds())
+        // The commit's epoch is none before those of today.
+        self.check_reads(cx, writes, u64::MAX)?;
+        Self::judge_gaps(cx.gaps.holds())
     }
 
     #[inline]
@@ -131,25 +134,38 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     }
 
     /// Looks at the records that were read. `writes` may be latched by the transaction itself; none of what it has read is,
-    /// before phase 1.
-    fn check_reads(&self, writes: Option<&WriteSet<M>>) -> Result<(), Abort<M>> {
-        M::work(Cost::Validate, self.reads.len() as u32);
-        for read in &self.reads {
-            // Acquire pairs with `record_word::publish`: what we conclude from the word holds for what we look
-            // at afterwards.
-            let word = read.record.word().load(Ordering::Acquire);
-            if !record_word::same_version(word, read.word) && !M::fault(&faults::NO_READ_VALIDATION)
-            {
-                return Err(Abort::over(Reason::ReadChanged, read.record));
+    /// before phase 1. A version that is taken for the one that was read is of this epoch at most.
+    fn check_reads(
+        &mut self,
+        cx: &Context<'_, M, Self>,
+        writes: Option<&WriteSet<M>>,
+        epoch: u64,
+    ) -> Result<(), Abort<M>> {
+        for _ in 0..PASSES_MAX {
+            let mut renewed = false;
+            M::work(Cost::Validate, self.reads.len() as u32);
+            for (at, read) in self.reads.iter_mut().enumerate() {
+                // Acquire pairs with `record_word::publish`: what we conclude from the word holds for what we look
+                // at afterwards.
+                let word = read.record.word().load(Ordering::Acquire);
+                if !record_word::same_version(word, read.word)
+                    && !M::fault(&faults::NO_READ_VALIDATION)
+                {
+                    self.renewals.renew(cx, (at, read), word, epoch)?;
+                    renewed = !M::fault(&faults::RENEWED_IN_ONE_PASS);
+                } else if word & record_word::LATCH != 0
+                    && writes.is_none_or(|writes| writes.find(read.record).is_none())
+                    && !M::fault(&faults::FOREIGN_LATCH_IGNORED)
+                {
+                    return Err(latched_too_long(read.record));
+                }
             }
-            if word & record_word::LATCH != 0
-                && writes.is_none_or(|writes| writes.find(read.record).is_none())
-                && !M::fault(&faults::FOREIGN_LATCH_IGNORED)
-            {
-                return Err(latched_too_long(read.record));
+            if !renewed {
+                return writes.map_or(Ok(()), |writes| self.renewals.check(writes));
             }
+            // The versions taken and those seen before need not have been there together.
         }
-        Ok(())
+        Err(Abort::new(Reason::ReadChanged))
     }
 
     fn take_tid(
@@ -368,7 +384,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     #[cold]
     fn look(&mut self, cx: &Context<'_, M, Self>, size: usize) -> Result<(), Abort<M>> {
         self.first_epoch = cx.epochs.current();
-        self.check(cx.gaps, None).map_err(Abort::early)?;
+        self.check(cx, None).map_err(Abort::early)?;
         self.opacity.looked(size);
         Ok(())
     }

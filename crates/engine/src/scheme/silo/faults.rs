@@ -29,6 +29,36 @@ pub(super) static FOREIGN_LATCH_IGNORED: Fault = Fault {
     seeds: 200,
 };
 
+pub(super) static COLUMNS_NOT_COMPARED: Fault = Fault {
+    name: "columns-not-compared",
+    step: "a version is taken for the one read only if it has the same where the transaction has looked",
+    rig: Rig::SimSc,
+    schemes: &["silo"],
+    workload: "columns",
+    expected: NOT_SERIALIZABLE,
+    seeds: 200,
+};
+
+pub(super) static RENEWED_AND_WRITTEN: Fault = Fault {
+    name: "renewed-and-written",
+    step: "no version is taken for one of which a value was made that is written",
+    rig: Rig::SimSc,
+    schemes: &["silo"],
+    workload: "columns",
+    expected: &["consistency"],
+    seeds: 200,
+};
+
+pub(super) static RENEWED_IN_ONE_PASS: Fault = Fault {
+    name: "renewed-in-one-pass",
+    step: "where a version was taken for the one read, all that was read is looked at again",
+    rig: Rig::SimSc,
+    schemes: &["silo"],
+    workload: "columns",
+    expected: NOT_SERIALIZABLE,
+    seeds: 400,
+};
+
 pub(super) static NO_NODE_SET: Fault = Fault {
     name: "no-node-set",
     step: "leaves passed by scans and absent look-ups are remembered",
@@ -191,6 +221,9 @@ pub(super) static VERSION_FREED_AT_ONCE: Fault = Fault {
 pub static FAULTS: &[&Fault] = &[
     &NO_READ_VALIDATION,
     &FOREIGN_LATCH_IGNORED,
+    &COLUMNS_NOT_COMPARED,
+    &RENEWED_AND_WRITTEN,
+    &RENEWED_IN_ONE_PASS,
     &NO_NODE_SET,
     &NODE_SET_NOT_VALIDATED,
     &TID_NOT_ABOVE_OVERWRITTEN,

@@ -27,14 +27,18 @@ mod commit;
 mod faults;
 #[cfg(test)]
 mod models;
+mod renewals;
 pub(super) use commit::drop_version;
 
 pub use faults::FAULTS;
 
+use self::renewals::Renewals;
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{Abort, CommitPoint, Context, Needs, NoLockTable, Scheme, Step, Tables};
+use crate::contract::{
+    Abort, CommitPoint, Context, Needs, NoLockTable, Renewed, Scheme, Step, Tables,
+};
 use crate::epoch::Epochs;
 use crate::gaps::Gaps;
 use crate::recent::Recent;
@@ -68,6 +72,7 @@ struct Read<M: Machine> {
 /// One worker's part of the scheme, in one of its three variants.
 pub struct Optimistic<M: Machine, const VARIANT: u8> {
     reads: Vec<Read<M>>,
+    renewals: Renewals<M>,
     /// The boundary read at, or zero for a transaction of the present.
     snapshot: u64,
     /// The last TID given out by this worker.
@@ -118,6 +123,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     fn new() -> Self {
         Self {
             reads: Vec::with_capacity(64),
+            renewals: Renewals::new(),
             snapshot: 0,
             last: 0,
             first_epoch: 0,
@@ -130,6 +136,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
         debug_assert!(self.snapshot == 0, "the last snapshot has ended");
         self.reads.clear();
+        self.renewals.clear();
         self.snapshot = 0;
         self.first_epoch = 0;
         self.opacity = Opacity::new();
@@ -241,7 +248,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         cx: &mut Context<'_, M, Self>,
         writes: &WriteSet<M>,
     ) -> Result<(), Abort<M>> {
-        self.check(cx.gaps, Some(writes))
+        self.check(cx, Some(writes))
     }
 
     #[inline]
@@ -291,10 +298,21 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         if VARIANT != SILO || self.snapshot != 0 || columns == Columns::ALL {
             return self.seen_epoch(gaps);
         }
-        let epoch_of =
-            |read: &Read<M>| recent.epoch_of(read.record.address(), read.word, columns, durable);
-        let newest = self.reads.iter().map(epoch_of).max().unwrap_or(0);
-        newest.max(record_word::epoch(gaps.min_insert_tid()))
+        let last_change = |read: &Read<M>| match record_word::epoch(read.word) > durable {
+            true => recent.last_change(read.record.address(), read.word, columns),
+            false => read.word,
+        };
+        let newest = self.reads.iter().map(last_change).max().unwrap_or(0);
+        record_word::epoch(newest.max(gaps.min_insert_tid()))
+    }
+
+    fn look_at(&mut self, columns: Columns) {
+        debug_assert!(Self::NEEDS.knows_columns, "others are not told");
+        self.renewals.look_at(self.reads.len(), columns);
+    }
+
+    fn renewed(&self) -> &[Renewed<M>] {
+        self.renewals.renewed()
     }
 
     #[inline]

@@ -12,6 +12,7 @@ use crate::gaps::Gaps;
 use crate::garbage::GarbageQueue;
 use crate::key_pool::KeyPool;
 use crate::options::Snapshots;
+use crate::recent::Recent;
 use crate::record_word;
 use crate::scheme::parts::min_insert_tid::MinInsertTids;
 use crate::scheme::parts::versioned_read;
@@ -28,6 +29,7 @@ struct World {
     records: [RecordRef<Loom>; 2],
     epochs: Epochs<Loom>,
     shared: Global<Loom>,
+    recent: Recent<Loom>,
     heap: Arc<Shared<Loom, Heap<Loom>>>,
 }
 
@@ -61,6 +63,7 @@ fn workers_with(mode: Snapshots, snapshot_every: u64) -> [Worker; 2] {
         records,
         epochs: Epochs::new(mode, snapshot_every),
         shared: Silo::<Loom>::shared(&Options::default()),
+        recent: Recent::new(false),
         heap,
     });
     locals.map(|heap| Worker {
@@ -96,6 +99,7 @@ impl Worker {
             table: TableId(0),
             shared: &self.world.shared,
             epochs: &self.world.epochs,
+            recent: &self.world.recent,
             heap: &mut self.heap,
             gaps: &mut self.gaps,
             garbage: &mut self.garbage,
