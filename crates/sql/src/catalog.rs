@@ -3,7 +3,7 @@
 use crate::details::TableDetails;
 use crate::storage::Storage;
 use crate::types::Type;
-use chiliad_api::{ColumnPart, IndexKind, SecondarySpec, TableId, TableLayout, TableSpec};
+use chiliad_api::{ColumnPart, Columns, IndexKind, SecondarySpec, TableId, TableLayout, TableSpec};
 use chiliad_row::ColumnType;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -70,6 +70,8 @@ pub struct Table {
     /// For each place of a row the column that lies there, by its place in `columns`: its own, or one of the key that it
     /// repeats.
     pub(crate) stored: Vec<Option<usize>>,
+    /// For each of `columns` its name for the engine; none for one of the key, which no row changes.
+    pub(crate) own_columns: Vec<Columns>,
     pub(crate) storage: Storage,
 }
 
@@ -210,6 +212,7 @@ impl Table {
         let own = columns.iter().enumerate();
         let own = own.filter_map(|(at, column)| Some((column.place.in_row()?, at)));
         own.chain(copies.iter().copied()).for_each(|(place, at)| stored[place] = Some(at));
+        let own_columns = columns.iter().map(|it| own_column(id, &spec.layout, it.place)).collect();
         let indexes = indexes(&spec, &stored, &positions);
         let is_ordered = spec.index == IndexKind::Ordered;
         let name = spec.name.clone();
@@ -224,9 +227,25 @@ impl Table {
             spec,
             details,
             stored,
+            own_columns,
             storage,
         }
     }
+
+    /// The columns of these places of `columns`, as the engine knows them.
+    pub(crate) fn columns_at(&self, places: impl IntoIterator<Item = usize>) -> Columns {
+        places.into_iter().map(|place| self.own_columns[place]).collect()
+    }
+}
+
+/// A column of rows as the engine knows it: by its number if it has one, which stays when others come and go.
+fn own_column(table: TableId, layout: &TableLayout, place: Place) -> Columns {
+    let Some(at) = place.in_row() else { return Columns::NONE };
+    let number = match layout {
+        TableLayout::Schema(schema) => schema.rows.current().columns()[at].number as usize,
+        _ => at,
+    };
+    Columns::of(table, number)
 }
 
 /// The secondary indexes whose parts are columns; those over bytes serve no statement.

@@ -9,7 +9,7 @@ use crate::prepared::Prepared;
 use crate::result_row::ResultRow;
 use crate::run::{Flow, change, insert, run_query};
 use crate::stack::with_room;
-use chiliad_api::Transaction;
+use chiliad_api::{Columns, Transaction};
 
 /// Takes the rows of a result.
 pub trait RowSink {
@@ -64,17 +64,24 @@ fn execute_here(
     sink: &mut dyn RowSink,
 ) -> Result<Done> {
     let cx = Context::new(parameters, transaction, environment);
+    cx.transaction.borrow_mut().look_at(prepared.looks_at());
+    let done = execute_plan(prepared, &cx, sink);
+    cx.transaction.borrow_mut().look_at(Columns::ALL);
+    done
+}
+
+fn execute_plan(prepared: &Prepared, cx: &Context<'_>, sink: &mut dyn RowSink) -> Result<Done> {
     let rows = match &prepared.plan {
         Plan::Query(query) => {
             let mut rows = 0;
-            run_query(query, &[], &cx, &mut |row| {
+            run_query(query, &[], cx, &mut |row| {
                 rows += 1;
                 sink.row(row).map(|()| Flow::More)
             })?;
             rows
         }
-        Plan::Insert(plan) => insert(plan, &cx, sink)?,
-        Plan::Change(plan) => change(plan, &cx, sink)?,
+        Plan::Insert(plan) => insert(plan, cx, sink)?,
+        Plan::Change(plan) => change(plan, cx, sink)?,
         Plan::Explain(lines) => {
             lines
                 .iter()

@@ -182,6 +182,13 @@ impl Access {
         let needed = (0..table.columns.len()).collect();
         Self { table, needed, path: Path::all(None), reverse: false, for_update }
     }
+
+    /// The columns of rows that its result depends on, those by which it finds them among them.
+    fn columns(&self) -> Columns {
+        let index = self.path.index.and_then(|at| self.table.indexes.get(at));
+        let parts = index.into_iter().flat_map(|index| index.parts.iter().map(|(place, _)| *place));
+        self.table.columns_at(self.needed.iter().copied().chain(parts))
+    }
 }
 
 /// Tables are equal that have one number.
@@ -271,9 +278,13 @@ pub(crate) struct Change {
     pub returning: Option<Vec<Expr>>,
 }
 
-/// The columns of a table that are given values.
-pub(crate) fn columns_of(table: TableId, assignments: &[(usize, Expr)]) -> Columns {
-    assignments.iter().map(|(place, _)| Columns::of(table, *place)).collect()
+/// The columns of a table's rows that assignments change: all, where a row may get another key.
+pub(crate) fn columns_of(table: &Table, assignments: &[(usize, Expr)]) -> Columns {
+    let mut places = assignments.iter().map(|(place, _)| *place);
+    match places.clone().any(|place| table.key.contains(&place)) {
+        true => Columns::ALL,
+        false => table.columns_at(&mut places),
+    }
 }
 
 impl Query {
@@ -317,9 +328,7 @@ impl Query {
                 for source in &select.sources {
                     match &source.kind {
                         SourceKind::Table(access) => {
-                            let id = access.table.id;
-                            let columns = access.needed.iter().map(|&at| Columns::of(id, at));
-                            found.push((id, columns.collect()));
+                            found.push((access.table.id, access.columns()));
                         }
                         SourceKind::Query(query) => query.add_columns(found),
                         SourceKind::Series(_) => {}

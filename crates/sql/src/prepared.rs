@@ -263,6 +263,14 @@ impl Prepared {
         matches!(self.kind, Kind::Query { .. }).then_some(&self.read)
     }
 
+    /// The columns that it looks at of the rows that it reads.
+    pub(crate) fn looks_at(&self) -> Columns {
+        match self.plan {
+            Plan::Query(_) => self.read.iter().map(|(_, columns)| *columns).collect(),
+            _ => Columns::ALL,
+        }
+    }
+
     /// The rows and columns that it may write.
     #[must_use]
     pub fn row_changes(&self) -> RowChanges {
@@ -271,7 +279,7 @@ impl Prepared {
             (_, Plan::Insert(insert)) => RowChanges::Columns(insert.table.id, Columns::ALL),
             (_, Plan::Change(change)) => {
                 let id = change.table.id;
-                let assigned = change.assignments.as_ref().map(|it| columns_of(id, it));
+                let assigned = change.assignments.as_ref().map(|it| columns_of(&change.table, it));
                 RowChanges::Columns(id, assigned.unwrap_or(Columns::ALL))
             }
             _ => RowChanges::Anything,

@@ -16,6 +16,7 @@ mod hermitage;
 mod loads;
 mod lock_timeout;
 mod logins;
+mod looks;
 mod moves;
 mod portals;
 mod procedures;

@@ -223,7 +223,7 @@ pub(super) fn update(
         }
         tx.insert(table.id, &key, &bytes)?;
     } else {
-        tx.update_columns(handle, &bytes, columns_of(table.id, assignments))?;
+        tx.update_columns(handle, &bytes, columns_of(table, assignments))?;
     }
     spare::give_back(|it| &it.bytes, bytes);
     Ok(())
