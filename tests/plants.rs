@@ -22,7 +22,7 @@ const SEEDS: &[Bug] = &[
     ("columns-not-compared", &[("silo", 5)]),
     ("renewed-and-written", &[("silo", 4)]),
     ("renewed-in-one-pass", &[("silo", 232)]),
-    ("untold-change-passed-over", &[("silo", 1)]),
+    ("untold-change-passed-over", &[("silo", 10)]),
     ("no-node-set", &[("silo", 1)]),
     ("node-set-not-validated", &[("silo", 2661)]),
     ("tid-not-above-overwritten", &[("silo", 3)]),

@@ -50,6 +50,8 @@ pub struct Write<M: Machine> {
     pub value: Piece,
     /// The value before the transaction, where a secondary index needs it; empty otherwise.
     pub before: Piece,
+    /// Where in the arena the oldest bytes lie that it may have been made of: those of a handle, or its own.
+    pub base: u32,
     /// Snapshots of commit epochs may want the version that it overwrites.
     pub keep: bool,
     /// The transaction inserted the record itself and holds its latch.
@@ -80,6 +82,7 @@ impl<M: Machine> Write<M> {
             key,
             value,
             before: Piece::default(),
+            base: value.start(),
             keep,
             placed: false,
             dirty: false,

@@ -120,6 +120,8 @@ pub struct Context<'a, M: Machine, S: Scheme<M>> {
     pub leaf_hooks: &'a mut S::LeafHooks,
     /// The table of the record or leaf in hand.
     pub table: TableId,
+    /// Bytes of the transaction's copies by now: what it reads from here on lies behind them.
+    pub arena_used: usize,
     /// Which columns of records were changed a moment ago.
     pub recent: &'a Recent<M>,
     /// Times the parts of a sampled transaction.
@@ -154,6 +156,8 @@ impl<M: Machine, S: Scheme<M>> Context<'_, M, S> {
 /// A version that a scheme has taken for an older one, which its transaction has read.
 pub struct Renewed<M: Machine> {
     pub record: RecordRef<M>,
+    /// Bytes of the transaction's copies then: those that lie behind are of reads after it.
+    pub arena_used: usize,
     /// In a verified run, its bytes.
     pub bytes: Vec<u8>,
 }

@@ -188,6 +188,7 @@ macro_rules! context {
             keys: &mut $core.keys,
             leaf_hooks: &mut $core.leaf_hooks,
             table: $core.table,
+            arena_used: $core.arena.used(),
             recent: &$core.inner.recent,
             clockwork: &mut $core.clockwork,
             limits: &$core.limits,

@@ -50,7 +50,9 @@ impl Entry {
     fn last_change(&self, columns: Columns) -> u64 {
         debug_assert!(self.base <= self.word, "the entry tells what came after its base");
         let met = self.changes.iter().filter(|(changed, _)| changed.meets(columns));
-        met.map(|(_, word)| *word).fold(self.base, u64::max)
+        let last = met.map(|(_, word)| *word).fold(self.base, u64::max);
+        debug_assert!(last <= self.word, "no column is newer than the record");
+        last
     }
 
     /// The version `word` has changed these columns.

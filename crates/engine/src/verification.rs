@@ -432,7 +432,7 @@ impl<M: Machine> Verification<M> {
         renewed: &[Renewed<M>],
         layout_of: impl Fn(TableId) -> Option<TableLayout>,
     ) {
-        for Renewed { record, bytes } in renewed {
+        for Renewed { record, bytes, .. } in renewed {
             let (record, row) = (record.address(), bytes.len().saturating_sub(STAMP_BYTES));
             let version = (stamp::read(bytes, self.reach, false), &bytes[..row]);
             for held in &mut self.held {

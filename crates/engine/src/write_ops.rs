@@ -301,6 +301,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let write = match self.writes.find(record) {
             Some(write) if self.writes.entries[write as usize].table == id => {
                 self.writes.forget_changed(write);
+                let own = &mut self.writes.entries[write as usize];
+                own.base = own.base.min(value.start());
                 write
             }
             Some(_) => return Err(self.has_left(record)),

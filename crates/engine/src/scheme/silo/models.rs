@@ -99,6 +99,7 @@ impl Worker {
             table: TableId(0),
             shared: &self.world.shared,
             epochs: &self.world.epochs,
+            arena_used: self.arena.used(),
             recent: &self.world.recent,
             heap: &mut self.heap,
             gaps: &mut self.gaps,

@@ -2,8 +2,8 @@
 //! looked at, it might as well have read the newest version.
 //!
 //! What it has read is a state of the database as before, now one of newer versions, and it has seen the same. One thing
-//! would change: a value that was made of the version read, and is written, would undo what came in between. So no
-//! other version is taken of a record that the transaction writes, before or after.
+//! would change: a value that was made of the version read, and is written, would undo what came in between. So what is
+//! written of such a record has to be made of a read after that, which the place of its copy tells.
 
 use super::{Optimistic, Read, SILO, faults};
 use crate::access::WriteSet;
@@ -45,6 +45,7 @@ impl<M: Machine> Renewals<M> {
 
     /// The columns that the read of this place looks at.
     fn columns_of(&self, place: usize) -> Columns {
+        debug_assert!(self.looks.is_sorted_by_key(|look| look.0), "reads are added at the end");
         let later = self.looks.partition_point(|look| look.0 <= place);
         later.checked_sub(1).map_or(Columns::ALL, |at| self.looks[at].1)
     }
@@ -84,16 +85,23 @@ impl<M: Machine> Renewals<M> {
         };
         M::mark("read renewed");
         read.word = word;
-        if cx.stamped || !self.renewed.iter().any(|it| it.record == record) {
-            self.renewed.push(Renewed { record, bytes });
+        debug_assert!(word > read.word, "the words of a record grow");
+        let arena_used = cx.arena_used;
+        if !cx.stamped {
+            self.renewed.retain(|it| it.record != record);
         }
+        self.renewed.push(Renewed { record, arena_used, bytes });
         Ok(())
     }
 
-    /// Refuses the transaction where it writes a record of which another version was taken.
+    /// Refuses the transaction where it writes a value that may have been made of a version before the one that was taken.
     #[inline]
     pub fn check(&self, writes: &WriteSet<M>) -> Result<(), Abort<M>> {
-        match self.renewed.iter().find(|it| writes.find(it.record).is_some()) {
+        let is_older = |it: &&Renewed<M>| {
+            let write = writes.find(it.record).map(|at| &writes.entries[at as usize]);
+            write.is_some_and(|write| (write.base as usize) < it.arena_used)
+        };
+        match self.renewed.iter().find(is_older) {
             Some(it) if !M::fault(&faults::RENEWED_AND_WRITTEN) => {
                 Err(Abort::over(Reason::ReadChanged, it.record))
             }
