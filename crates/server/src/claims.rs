@@ -7,17 +7,22 @@
 use chiliad_machine::{Interleaved, Machine, WorkerId};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long a claim is waited for: blocks that wait for each other go on after that.
 const WAIT: Duration = Duration::from_millis(100);
 const SHARDS: usize = 64;
+/// Rows that are remembered as wanted.
+const WANTED: usize = 1024;
 
 /// The claims of all sessions.
 pub(crate) struct Claims {
     hasher: RandomState,
     shards: [Shard; SHARDS],
+    /// Rows that were waited for, each until another one has its place.
+    wanted: Box<[AtomicU64]>,
 }
 
 /// By the hashes of rows: two rows of one hash share a claim, which costs a wait.
@@ -61,7 +66,11 @@ pub(crate) struct Claimed {
 
 impl Default for Claims {
     fn default() -> Self {
-        Self { hasher: RandomState::new(), shards: core::array::from_fn(|_| Shard::default()) }
+        Self {
+            hasher: RandomState::new(),
+            shards: core::array::from_fn(|_| Shard::default()),
+            wanted: (0..WANTED).map(|_| AtomicU64::new(0)).collect(),
+        }
     }
 }
 
@@ -81,6 +90,8 @@ impl Claims {
             }
             Entry::Occupied(claim) if claim.get().owner == session => Asked::Had,
             Entry::Occupied(mut claim) => {
+                // Relaxed, as where it is read: a guess at what will be.
+                self.wanted[row as usize % WANTED].store(row, Ordering::Relaxed);
                 claim.get_mut().queue.push_back((session, Interleaved::worker()));
                 Asked::Queued
             }
@@ -148,6 +159,13 @@ impl Claimed {
             Asked::Queued => self.claims.wait(self.session, row),
         };
         if is_mine { self.rows.push(row) } else { self.missed.push(row) }
+    }
+
+    /// Whether sessions have waited for the claim on a row lately, and this one has none.
+    pub fn is_wanted(&self, table: u32, key: &[u8]) -> bool {
+        let row = self.claims.hasher.hash_one((table, key));
+        let wanted = self.claims.wanted[row as usize % WANTED].load(Ordering::Relaxed);
+        wanted == row && !self.rows.contains(&row)
     }
 
     /// Hands all of them on.

@@ -79,6 +79,13 @@ pub trait Environment {
         let _ = (table, key);
     }
 
+    /// Whether others have waited to change the row of this key, and may do so again, and this session has no claim on it. No
+    /// result depends on it.
+    fn is_wanted(&self, table: TableId, key: &[u8]) -> bool {
+        let _ = (table, key);
+        false
+    }
+
     /// The most bytes of memory that sorting, grouping and joining may take in one statement.
     fn memory_bytes_max(&self) -> usize {
         256 << 20

@@ -70,6 +70,7 @@ pub use procedure::{Argument, ProcedureBody, call_arguments, converted};
 pub use result_row::ResultRow;
 pub use rewrite::Rewrite;
 pub use routine::{Procedure, ProcedureParameter};
+pub use run::{Late, put_off};
 pub use schema_change::SchemaChange;
 pub use statement::{Statement, parse};
 pub use types::Type;

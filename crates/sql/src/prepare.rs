@@ -6,6 +6,7 @@ use crate::error::{Result, SqlError};
 use crate::explain::explain;
 use crate::plan::Plan;
 use crate::prepared::{Copy, Kind, OutputColumn, Prepared};
+use crate::run::late_columns;
 use crate::stack::with_room_to_prepare;
 use crate::statement::{Ast, Statement, parse, too_deep};
 use crate::types::Type;
@@ -103,8 +104,23 @@ fn prepare_parsed(
         Plan::Query(query) => query.columns(),
         _ => Vec::new(),
     };
+    let late = match &plan {
+        Plan::Change(change) => late_columns(change),
+        _ => None,
+    };
     let is_deep = false;
-    Ok(Prepared { kind, tag, parameters, columns, tables, read, catalog_version, plan, is_deep })
+    Ok(Prepared {
+        kind,
+        tag,
+        parameters,
+        columns,
+        tables,
+        read,
+        late,
+        catalog_version,
+        plan,
+        is_deep,
+    })
 }
 
 type BoundStatement = (Kind, &'static str, Plan, Vec<OutputColumn>);
@@ -205,8 +221,19 @@ fn prepare_utility(utility: &Utility, catalog: &CatalogView) -> Result<Prepared>
     };
     let (plan, parameters, tables) = (Plan::None, Vec::new(), Vec::new());
     let (catalog_version, is_deep) = (catalog.version(), false);
-    let read = Vec::new();
-    Ok(Prepared { kind, tag, parameters, columns, tables, read, catalog_version, plan, is_deep })
+    let (read, late) = (Vec::new(), None);
+    Ok(Prepared {
+        kind,
+        tag,
+        parameters,
+        columns,
+        tables,
+        read,
+        late,
+        catalog_version,
+        plan,
+        is_deep,
+    })
 }
 
 /// The columns of SHOW: the parameter's value; of all of them name, value and description.

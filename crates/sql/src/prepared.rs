@@ -219,6 +219,8 @@ pub struct Prepared {
     pub(crate) tables: Vec<TableId>,
     /// Of a query, by table.
     pub(crate) read: Vec<(TableId, Columns)>,
+    /// The columns that it changes, if it can be put off.
+    pub(crate) late: Option<Columns>,
     pub(crate) catalog_version: u64,
     pub(crate) plan: Plan,
     /// It needs room on the stack.
@@ -261,6 +263,12 @@ impl Prepared {
     #[must_use]
     pub fn told(&self) -> Option<&[(TableId, Columns)]> {
         matches!(self.kind, Kind::Query { .. }).then_some(&self.read)
+    }
+
+    /// Whether it may be one to be put off until its transaction commits ([`crate::put_off`]).
+    #[must_use]
+    pub fn may_be_late(&self) -> bool {
+        self.late.is_some()
     }
 
     /// The columns that it looks at of the rows that it reads.

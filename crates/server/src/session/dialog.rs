@@ -301,6 +301,13 @@ impl Dialog {
             }
             return started.map(|()| Committed::Later);
         }
+        if self.tx.state() == State::Block
+            && let Err(error) = self.catch_up()
+        {
+            self.tx.rollback();
+            self.end_settings(false);
+            return Err(error);
+        }
         let mut trials = Trials::default();
         let pending = loop {
             let committed = match self.tx.is_open() {

@@ -94,6 +94,10 @@ impl chiliad_sql::Environment for Environment<'_> {
         }
     }
 
+    fn is_wanted(&self, table: TableId, key: &[u8]) -> bool {
+        self.claimed.as_ref().is_some_and(|claimed| claimed.is_wanted(table.0, key))
+    }
+
     fn check(&self) -> Result<()> {
         if self.cancel.is_canceled() {
             return Err(Error::Canceled.into());

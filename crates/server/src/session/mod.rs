@@ -13,6 +13,7 @@ mod environment;
 mod extended;
 mod formats;
 mod input;
+mod late;
 mod login;
 mod names;
 mod output;

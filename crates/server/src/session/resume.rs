@@ -28,6 +28,13 @@ impl Dialog {
         values: &mut Vec<OwnedDatum>,
         formats: &Formats,
     ) -> Result<u64, SqlError> {
+        self.catch_up_for(plan)?;
+        match self.put_off(plan, values, formats) {
+            Ok(true) => return Ok(1),
+            // Where the look has found that the transaction is refused, so does the statement.
+            Err(error) if !is_refusal(&error) => return Err(self.judge(error)),
+            _ => {}
+        }
         let (mark, mut trials) = (self.output.mark(), Trials::default());
         let rows = loop {
             match self.run_rows(plan, values, formats) {

@@ -2,7 +2,7 @@
 //! that has failed.
 
 use super::settings::Settings;
-use super::transcript::Transcript;
+use super::transcript::{PutOff, Transcript};
 use crate::catalog::{Catalog, Tables};
 use crate::change::Changes;
 use crate::shared::Shared;
@@ -40,6 +40,8 @@ pub(super) struct Tx {
     savepoints_set: u64,
     /// What it has done, if it is a block.
     pub transcript: Transcript,
+    /// What it has still to do before it commits.
+    pub late: Vec<PutOff>,
 }
 
 /// A transaction that is to be committed with the tables that it has made.
@@ -280,6 +282,18 @@ impl Tx {
         }
     }
 
+    /// Whether what was read is still one state of the database, before more is read. Nothing of it is told yet.
+    ///
+    /// # Errors
+    /// 40001 and its kin.
+    pub fn validate(&mut self) -> Result<(), SqlError> {
+        let Some(open) = &mut self.open else { return Ok(()) };
+        open.validate().map_err(|error| {
+            self.lost |= matches!(error, Error::Conflict(_));
+            error.into()
+        })
+    }
+
     /// The client is told of these columns of rows, by table (`None`: of anything), and not only how many a statement has
     /// written. Columns that the transaction has itself written may tell of anything that it has read.
     pub fn tells(&mut self, told: Option<&[(TableId, Columns)]>) {
@@ -313,6 +327,7 @@ impl Tx {
             State::Implicit => self.rollback(),
             State::Block | State::Failed => {
                 self.state = State::Failed;
+                self.late.clear();
                 if self.lost || self.savepoints.is_empty() {
                     // Nobody waits for it any longer.
                     self.open = None;
@@ -346,12 +361,14 @@ impl Tx {
     pub fn reopen(&mut self) {
         debug_assert!(self.savepoints.is_empty(), "a savepoint leaves a gap");
         self.open = None;
+        self.late.clear();
         (self.unproved, self.tells, self.lost) = (false, None, false);
         self.row_changes.clear();
     }
 
     /// Nothing but its end is left.
     pub fn lose(&mut self) {
+        self.late.clear();
         self.open = None;
         self.lost = true;
     }

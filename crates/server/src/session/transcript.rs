@@ -2,7 +2,7 @@
 
 use super::formats::Formats;
 use super::portals::{OwnPlan, bytes_of};
-use chiliad_sql::OwnedDatum;
+use chiliad_sql::{Late, OwnedDatum};
 use std::cell::RefCell;
 use std::time::Instant;
 
@@ -33,6 +33,15 @@ pub(super) struct Part {
     pub time: i64,
     /// The number in its tag.
     pub rows: u64,
+}
+
+/// A statement that is still to be executed, and what it will change.
+pub(super) struct PutOff {
+    pub plan: OwnPlan,
+    pub values: Vec<OwnedDatum>,
+    /// When the client sent it.
+    pub time: i64,
+    pub late: Late,
 }
 
 /// What the statements of a transcript hold, each after the one before: most blocks are of many short statements.

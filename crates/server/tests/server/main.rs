@@ -13,6 +13,7 @@ mod drains;
 mod durable_columns;
 mod durable_replies;
 mod hermitage;
+mod late;
 mod loads;
 mod lock_timeout;
 mod logins;

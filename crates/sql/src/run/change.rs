@@ -186,6 +186,32 @@ pub(super) fn update(
     row: &mut [OwnedDatum],
     cx: &Context<'_>,
 ) -> Result<()> {
+    let mut bytes = spare::take(|it| &it.bytes);
+    let moves = encode(changed, handle, row, cx, &mut bytes)?;
+    let Changed { table, assignments, .. } = *changed;
+    let mut tx = transaction(cx)?;
+    if moves {
+        let columns = row.get(..table.columns.len()).unwrap_or_default();
+        let key = table.key_of(columns, None)?;
+        if !cx.fault(&MOVED_ROW_STAYS) {
+            tx.remove_row(handle)?;
+        }
+        tx.insert(table.id, &key, &bytes)?;
+    } else {
+        tx.update_columns(handle, &bytes, columns_of(table, assignments))?;
+    }
+    spare::give_back(|it| &it.bytes, bytes);
+    Ok(())
+}
+
+/// Puts the new values of a row into `row`, and its bytes with them into `bytes`. Whether it moves to another key.
+pub(super) fn encode(
+    changed: &Changed<'_>,
+    handle: Row,
+    row: &mut [OwnedDatum],
+    cx: &Context<'_>,
+    bytes: &mut Vec<u8>,
+) -> Result<bool> {
     let Changed { table, assignments, checks } = *changed;
     let mut values = spare::take(|it| &it.values);
     for (_, expr) in assignments {
@@ -206,27 +232,15 @@ pub(super) fn update(
     if refused {
         return Err(refusal(changed, handle, columns, cx)?);
     }
-    let mut bytes = spare::take(|it| &it.bytes);
     if assignments.iter().any(|(place, _)| table.key.contains(place)) {
-        table.encode(columns, &mut bytes)?;
+        table.encode(columns, bytes)?;
     } else {
         let tx = cx.transaction.borrow();
         let body = table.body(tx.bytes(handle)?)?;
         let is_changed = |at| assignments.iter().any(|(place, _)| *place == at);
-        table.encode_changed(&body, columns, is_changed, &mut bytes)?;
+        table.encode_changed(&body, columns, is_changed, bytes)?;
     }
-    let mut tx = transaction(cx)?;
-    if moves {
-        let key = table.key_of(columns, None)?;
-        if !cx.fault(&MOVED_ROW_STAYS) {
-            tx.remove_row(handle)?;
-        }
-        tx.insert(table.id, &key, &bytes)?;
-    } else {
-        tx.update_columns(handle, &bytes, columns_of(table, assignments))?;
-    }
-    spare::give_back(|it| &it.bytes, bytes);
-    Ok(())
+    Ok(moves)
 }
 
 /// The error for new values of a row that its table does not take. They are told with those that the statement has not

@@ -5,11 +5,14 @@ mod change;
 mod insert;
 mod join;
 mod keys;
+mod late;
 mod point;
 mod table;
 
 pub(crate) use change::change;
 pub(crate) use insert::{duplicate, insert, row_sequence};
+pub(crate) use late::late_columns;
+pub use late::{Late, put_off};
 
 use crate::datum::{Datum, OwnedDatum};
 use crate::error::{Result, SqlError};

@@ -125,6 +125,16 @@ fn append_key(
     append_key_of(&access.table, access.path.index, values, key)
 }
 
+/// The key that these values are, of a path by whole keys; `None`: no row has it.
+pub(super) fn key_of_path(
+    access: &Access,
+    exprs: &[Expr],
+    cx: &Context<'_>,
+) -> Result<Option<Vec<u8>>> {
+    let mut key = Vec::with_capacity(KEY_BYTES);
+    Ok(append_key(access, exprs, &[], cx, &mut key)?.then_some(key))
+}
+
 /// The prefixes of a path as bytes.
 struct Keys {
     bytes: Vec<u8>,
