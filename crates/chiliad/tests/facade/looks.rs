@@ -181,12 +181,12 @@ fn each_read_counts_by_what_is_looked_at_then() {
         (one, Columns::ALL, other, [true, false]),
         (Columns::NONE, one, other, [true, true]),
     ] {
-        for at in 0..2 {
+        for (at, commits) in commits.into_iter().enumerate() {
             let mut open = rows.begin();
             rows.read(&mut open, 0, first).unwrap();
             rows.read(&mut open, 1, second).unwrap();
             assert!(rows.change(at, Some(changed)));
-            assert_eq!(rows.commits(open), commits[at], "{first:?} {second:?} {at}");
+            assert_eq!(rows.commits(open), commits, "{first:?} {second:?} {at}");
         }
         // Of one row that is read twice both count.
         let mut open = rows.begin();

@@ -142,20 +142,8 @@ impl Worker {
     fn write(&mut self, at: usize, value: u64) {
         let record = self.world.records[at];
         let value = self.arena.push(&both(value));
-        self.writes.push(Write {
-            record,
-            table: TableId(0),
-            kind: Kind::Put,
-            key: Piece::default(),
-            value,
-            before: Piece::default(),
-            keep: true,
-            placed: false,
-            dirty: false,
-            prior: 0,
-            latched: false,
-            spare: [None; 2],
-        });
+        let table = (TableId(0), Piece::default());
+        self.writes.push(Write::new(record, table, (Kind::Put, value), true));
     }
 
     /// The order of the transaction, if it commits.
