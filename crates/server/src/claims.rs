@@ -147,18 +147,23 @@ impl Claimed {
         Self { claims, session, rows: Vec::new(), missed: Vec::new() }
     }
 
-    /// Claims a row of a table by its key, and waits for whoever has it, once.
-    pub fn claim(&mut self, table: u32, key: &[u8]) {
+    /// Claims a row of a table by its key, and waits for whoever has it, once. Whether the session has the claim then.
+    pub fn claim(&mut self, table: u32, key: &[u8]) -> bool {
         let row = self.claims.hasher.hash_one((table, key));
         if self.missed.contains(&row) {
-            return;
+            return false;
         }
         let is_mine = match self.claims.ask(self.session, row) {
-            Asked::Had => return,
+            Asked::Had => return true,
             Asked::Granted => true,
             Asked::Queued => self.claims.wait(self.session, row),
         };
-        if is_mine { self.rows.push(row) } else { self.missed.push(row) }
+        if is_mine {
+            self.rows.push(row)
+        } else {
+            self.missed.push(row)
+        }
+        is_mine
     }
 
     /// Whether sessions have waited for the claim on a row lately, and this one has none.
@@ -199,8 +204,7 @@ mod tests {
                 scope.spawn(move || {
                     let mut claimed = Claimed::new(claims, session);
                     for _ in 0..200 {
-                        claimed.claim(7, b"row");
-                        claimed.claim(7, b"row");
+                        assert!(claimed.claim(7, b"row") && claimed.claim(7, b"row"));
                         assert_eq!(claimed.rows.len(), 1, "nobody keeps it for long");
                         assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "it is alone");
                         inside.fetch_sub(1, Ordering::SeqCst);
@@ -217,15 +221,19 @@ mod tests {
         let claims = Arc::new(Claims::default());
         let mut first = Claimed::new(Arc::clone(&claims), 1);
         let mut second = Claimed::new(Arc::clone(&claims), 2);
-        first.claim(7, b"row");
+        assert!(first.claim(7, b"row") && !first.is_wanted(7, b"row"));
         let begun = Instant::now();
-        second.claim(7, b"row");
-        assert!(second.rows.is_empty() && begun.elapsed() >= WAIT, "it goes on without");
-        second.claim(7, b"row");
-        assert!(begun.elapsed() < 2 * WAIT, "it does not wait twice");
+        let is_mine = second.claim(7, b"row");
+        assert!(
+            !is_mine && second.rows.is_empty() && begun.elapsed() >= WAIT,
+            "it goes on without"
+        );
+        assert!(!second.claim(7, b"row") && begun.elapsed() < 2 * WAIT, "it does not wait twice");
         second.release();
+        assert!(second.is_wanted(7, b"row") && !second.is_wanted(7, b"other"));
+        assert!(!first.is_wanted(7, b"row"), "who has it need not be told");
         drop(first);
-        second.claim(7, b"row");
+        assert!(second.claim(7, b"row"));
         assert_eq!(second.rows.len(), 1);
     }
 }

@@ -90,7 +90,7 @@ impl chiliad_sql::Environment for Environment<'_> {
 
     fn claim(&mut self, table: TableId, key: &[u8]) {
         if let Some(claimed) = &mut self.claimed {
-            claimed.claim(table.0, key);
+            _ = claimed.claim(table.0, key);
         }
     }
 

@@ -8,36 +8,49 @@ use super::dialog::Dialog;
 use super::formats::Formats;
 use super::portals::OwnPlan;
 use super::transaction::State;
-use super::transcript::{Part, PutOff, Trials};
-use chiliad_sql::{OwnedDatum, SqlError, put_off};
-use std::sync::Arc;
+use super::transcript::{PutOff, Trials};
+use crate::plans::Plan;
+use chiliad_sql::{Datum, Late, OwnedDatum, SqlError, execute, put_off};
+
+/// What became of a statement of a block.
+pub(super) enum Outcome {
+    /// It has written so many rows, or returned them.
+    Rows(u64),
+    /// It is put off, and will change one row.
+    Late(Late),
+}
 
 impl Dialog {
-    /// Puts a statement of a block off, if that makes sense and no difference. The transcript takes the values then.
-    ///
-    /// # Errors
-    /// Those of the look at its row.
-    pub fn put_off(
+    /// As [`Dialog::run_rows`], of a statement of a block; or puts it off, if that makes sense and no difference.
+    pub fn run_rows_or_put_off(
         &mut self,
-        plan: &OwnPlan,
-        values: &mut Vec<OwnedDatum>,
+        plan: &Plan,
+        values: &[OwnedDatum],
         formats: &Formats,
-    ) -> Result<bool, SqlError> {
-        let waits = self.server.waits || self.tx.read_only || self.tx.changes().is_some();
-        if waits || self.tx.transcript.has_gap || !plan.prepared.may_be_late() {
-            return Ok(false);
+    ) -> Result<Outcome, SqlError> {
+        if !self.may_put_off(plan) {
+            return self.run_rows(plan, values, formats).map(Outcome::Rows);
         }
-        let late = self.part(plan, |tx, environment, _| {
-            put_off(&plan.prepared, values, tx.raw(), environment)
-        })?;
-        let Some(late) = late else { return Ok(false) };
-        let time = self.statement_time;
-        let plan = Arc::clone(plan);
-        self.tx.late.push(PutOff { plan: Arc::clone(&plan), values: values.clone(), time, late });
-        let bytes_max = self.server.limits.repeat_bytes_max;
-        let part = Part { plan, formats: formats.clone(), time, rows: 1 };
-        self.tx.transcript.add(part, values, &[], bytes_max);
-        Ok(true)
+        self.part(plan, |tx, environment, _| {
+            let prepared = &plan.prepared;
+            if let Some(late) = put_off(prepared, values, tx.raw(), environment)? {
+                return Ok(Outcome::Late(late));
+            }
+            // It returns no rows.
+            let mut nobody = |_: &[Datum<'_>]| Ok(());
+            let done = execute(prepared, values, tx.raw(), environment, &mut nobody)?;
+            Ok(Outcome::Rows(done.rows))
+        })
+    }
+
+    /// Whether the block may put such a statement off: schemes that lock have others wait anyhow, and what cannot be done
+    /// again is done at once.
+    fn may_put_off(&self, plan: &Plan) -> bool {
+        plan.prepared.may_be_late()
+            && !self.server.waits
+            && !self.tx.read_only
+            && !self.tx.transcript.has_gap
+            && self.tx.changes().is_none()
     }
 
     /// Makes what was put off, before a statement that may look at it or write the same table.
@@ -77,9 +90,9 @@ impl Dialog {
     }
 
     fn make(&mut self, all: &[PutOff]) -> Result<(), SqlError> {
-        for PutOff { late, .. } in all {
-            self.claimed.claim(late.table.0, &late.key);
-        }
+        // Where one is waited for in vain, the rest goes on without: a commit does not wait for each of many rows.
+        let mut rows = all.iter().map(|it| &it.late);
+        _ = rows.all(|late| self.claimed.claim(late.table.0, &late.key));
         // That the rows are there is taken of their newest versions, of which the changes are made.
         self.tx.validate()?;
         for PutOff { plan, values, time, .. } in all {

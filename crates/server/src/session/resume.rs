@@ -4,11 +4,12 @@
 
 use super::dialog::Dialog;
 use super::formats::Formats;
+use super::late::Outcome;
 use super::output::{Mark, Output};
 use super::portals::OwnPlan;
 use super::run::Rows;
 use super::transaction::State;
-use super::transcript::{Part, Transcript, Trials};
+use super::transcript::{Part, PutOff, Transcript, Trials};
 use chiliad::Error;
 use chiliad_sql::{OwnedDatum, SqlError, execute};
 use std::sync::Arc;
@@ -29,16 +30,16 @@ impl Dialog {
         formats: &Formats,
     ) -> Result<u64, SqlError> {
         self.catch_up_for(plan)?;
-        match self.put_off(plan, values, formats) {
-            Ok(true) => return Ok(1),
-            // Where the look has found that the transaction is refused, so does the statement.
-            Err(error) if !is_refusal(&error) => return Err(self.judge(error)),
-            _ => {}
-        }
         let (mark, mut trials) = (self.output.mark(), Trials::default());
         let rows = loop {
-            match self.run_rows(plan, values, formats) {
-                Ok(rows) => break rows,
+            match self.run_rows_or_put_off(plan, values, formats) {
+                Ok(Outcome::Rows(rows)) => break rows,
+                Ok(Outcome::Late(late)) => {
+                    let (plan, values, time) =
+                        (Arc::clone(plan), values.clone(), self.statement_time);
+                    self.tx.late.push(PutOff { plan, values, time, late });
+                    break 1;
+                }
                 Err(error) => {
                     let error = self.judge(error);
                     if !self.resumes(&error, &mut trials) {

@@ -84,8 +84,8 @@ impl<M: Machine> Renewals<M> {
             return changed;
         };
         M::mark("read renewed");
-        read.word = word;
         debug_assert!(word > read.word, "the words of a record grow");
+        read.word = word;
         let arena_used = cx.arena_used;
         if !cx.stamped {
             self.renewed.retain(|it| it.record != record);
