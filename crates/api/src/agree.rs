@@ -24,31 +24,17 @@ impl TableLayout {
             Self::Columns(layout) => {
                 let format = RowFormat::of(layout.row.iter().map(|it| &it.column_type));
                 let meant = (0..layout.row.len()).filter(|at| is_meant(*at));
-                same_cells(&format, meant, one, other)
+                format.same_cells(one, other, meant)
             }
             Self::Schema(schema) => {
                 let (one, other) = (schema.rows.read(one)?, schema.rows.read(other)?);
                 let current = schema.rows.current();
                 let numbers = current.columns().iter().map(|it| it.number as usize);
                 let meant = numbers.enumerate().filter(|it| is_meant(it.1)).map(|it| it.0);
-                same_cells(current.format(), meant, &one, &other)
+                current.format().same_cells(&one, &other, meant)
             }
         }
     }
-}
-
-fn same_cells(
-    format: &RowFormat,
-    places: impl IntoIterator<Item = usize>,
-    one: &[u8],
-    other: &[u8],
-) -> Result<bool, BadRow> {
-    for at in places {
-        if format.cell(one, at)? != format.cell(other, at)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 #[cfg(test)]

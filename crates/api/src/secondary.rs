@@ -169,13 +169,8 @@ impl Keyed {
         if was != rows.version() || is != rows.version() {
             return Err(BadRow::UnknownVersion(was));
         }
-        let format = rows.current().format();
-        for place in &self.places {
-            if format.cell(before, place.at)? != format.cell(after, place.at)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        let places = self.places.iter().map(|place| place.at);
+        rows.current().format().same_cells(before, after, places)
     }
 
     /// Appends the keys of a row's columns, as the current version has them.

@@ -233,6 +233,27 @@ impl RowFormat {
         self.head.cell(body, self.places[at])
     }
 
+    /// Whether two bodies have the same in these columns.
+    ///
+    /// # Errors
+    /// As for [`RowFormat::cell`].
+    ///
+    /// # Panics
+    /// As for [`RowFormat::cell`].
+    pub fn same_cells(
+        &self,
+        one: &[u8],
+        other: &[u8],
+        columns: impl IntoIterator<Item = usize>,
+    ) -> Result<bool, BadRow> {
+        for at in columns {
+            if self.cell(one, at)? != self.cell(other, at)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Appends a body of these cells to `out`: for each column its bytes, or none.
     ///
     /// # Panics
