@@ -11,6 +11,7 @@ use crate::stack::with_room_to_prepare;
 use crate::statement::{Ast, Statement, parse, too_deep};
 use crate::types::Type;
 use crate::utility::{CopySource, CopyStatement, Utility};
+use chiliad_api::TableId;
 use sqlparser::ast;
 
 /// As [`prepare`], of a statement in a body where these are the names of the parameters.
@@ -89,7 +90,7 @@ fn prepare_parsed(
     let mut binder = Binder::new(catalog, Some(statement));
     binder.parameters = parameters.declared.to_vec();
     binder.parameter_names = parameters.names;
-    let (kind, tag, plan, columns) = bind(parsed, &mut binder)?;
+    let bound = bind(parsed, &mut binder)?;
     let mut parameters = Vec::with_capacity(binder.parameters.len());
     for (at, of) in binder.parameters.iter().enumerate() {
         let of = of.filter(|it| *it != Type::Unknown).ok_or_else(|| {
@@ -99,7 +100,16 @@ fn prepare_parsed(
         parameters.push(of);
     }
     let tables = binder.into_used();
-    let catalog_version = catalog.version();
+    Ok(prepared(bound, parameters, tables, catalog))
+}
+
+/// A statement as it is executed, with what its plan tells of it.
+fn prepared(
+    (kind, tag, plan, columns): BoundStatement,
+    parameters: Vec<Type>,
+    tables: Vec<TableId>,
+    catalog: &CatalogView,
+) -> Prepared {
     let read = match &plan {
         Plan::Query(query) => query.columns(),
         _ => Vec::new(),
@@ -108,19 +118,8 @@ fn prepare_parsed(
         Plan::Change(change) => late_columns(change),
         _ => None,
     };
-    let is_deep = false;
-    Ok(Prepared {
-        kind,
-        tag,
-        parameters,
-        columns,
-        tables,
-        read,
-        late,
-        catalog_version,
-        plan,
-        is_deep,
-    })
+    let (catalog_version, is_deep) = (catalog.version(), false);
+    Prepared { kind, tag, parameters, columns, tables, read, late, catalog_version, plan, is_deep }
 }
 
 type BoundStatement = (Kind, &'static str, Plan, Vec<OutputColumn>);
@@ -219,21 +218,8 @@ fn prepare_utility(utility: &Utility, catalog: &CatalogView) -> Result<Prepared>
         Utility::Show(name) => shown_columns(name),
         _ => Vec::new(),
     };
-    let (plan, parameters, tables) = (Plan::None, Vec::new(), Vec::new());
-    let (catalog_version, is_deep) = (catalog.version(), false);
-    let (read, late) = (Vec::new(), None);
-    Ok(Prepared {
-        kind,
-        tag,
-        parameters,
-        columns,
-        tables,
-        read,
-        late,
-        catalog_version,
-        plan,
-        is_deep,
-    })
+    let bound = (kind, tag, Plan::None, columns);
+    Ok(prepared(bound, Vec::new(), Vec::new(), catalog))
 }
 
 /// The columns of SHOW: the parameter's value; of all of them name, value and description.

@@ -5,13 +5,14 @@
 
 use super::change::{Changed, encode};
 use super::join::{fill, has_conditions, one_row};
-use super::table::{key_of_path, transaction};
+use super::table::{transaction, with_key};
 use crate::datum::Datum;
 use crate::environment::Environment;
 use crate::error::Result;
 use crate::expr::{Context, Expr};
 use crate::plan::{Change, Plan, columns_of};
 use crate::prepared::Prepared;
+use crate::spare;
 use chiliad_api::{Columns, TableId, TableLayout, Transaction};
 
 /// A change that is to be made later.
@@ -96,20 +97,24 @@ pub fn put_off(
 fn late(change: &Change, columns: Columns, cx: &Context<'_>) -> Result<Option<Late>> {
     let Some((source, access, key)) = one_row(&change.select) else { return Ok(None) };
     let table = &change.table;
-    let Some(key) = key_of_path(access, key, cx)? else { return Ok(None) };
-    if !cx.environment.borrow().is_wanted(table.id, &key) {
-        return Ok(None);
-    }
+    let wanted = with_key(access, key, &[], cx, |key| {
+        Ok(cx.environment.borrow().is_wanted(table.id, key).then(|| key.to_vec()))
+    })?;
+    let Some(key) = wanted else { return Ok(None) };
     // That the row is there is what the client is told.
     transaction(cx)?.look_at(Columns::NONE);
     let found = transaction(cx)?.get(table.id, &key);
     transaction(cx)?.look_at(Columns::ALL);
     let Some(handle) = found? else { return Ok(None) };
-    let mut row = vec![Default::default(); change.select.width];
+    let mut row = spare::take(|it| &it.row);
+    row.resize_with(change.select.width, Datum::default);
     fill(access, source, handle, &mut row, cx)?;
     let assignments = change.assignments.as_deref().unwrap_or_default();
     let changed = Changed { table, assignments, checks: &change.checks };
-    // What is wrong is told by the change itself.
-    let is_sound = encode(&changed, handle, &mut row, cx, &mut Vec::new()).is_ok();
+    // The statement reports an error itself, when it is executed.
+    let mut bytes = spare::take(|it| &it.bytes);
+    let is_sound = encode(&changed, handle, &mut row, cx, &mut bytes).is_ok();
+    spare::give_back(|it| &it.bytes, bytes);
+    spare::give_back(|it| &it.row, row);
     Ok(is_sound.then_some(Late { table: table.id, key, columns }))
 }

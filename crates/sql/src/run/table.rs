@@ -60,14 +60,25 @@ pub(super) fn find(
     row: &[Datum<'_>],
     cx: &Context<'_>,
 ) -> Result<Option<Row>> {
+    with_key(access, exprs, row, cx, |key| get(access, key, cx))
+}
+
+/// Calls `act` with the key that these values are, unless no row has it.
+pub(super) fn with_key<T>(
+    access: &Access,
+    exprs: &[Expr],
+    row: &[Datum<'_>],
+    cx: &Context<'_>,
+    act: impl FnOnce(&[u8]) -> Result<Option<T>>,
+) -> Result<Option<T>> {
     let mut key = spare::take(|it| &it.key);
     key.reserve(KEY_BYTES);
-    let found = match append_key(access, exprs, row, cx, &mut key)? {
-        true => get(access, &key, cx)?,
+    let done = match append_key(access, exprs, row, cx, &mut key)? {
+        true => act(&key)?,
         false => None,
     };
     spare::give_back(|it| &it.key, key);
-    Ok(found)
+    Ok(done)
 }
 
 /// The row of a key, to be changed if that is meant.
@@ -123,16 +134,6 @@ fn append_key(
 ) -> Result<bool> {
     let values = exprs.iter().map(|it| look(it, row, cx));
     append_key_of(&access.table, access.path.index, values, key)
-}
-
-/// The key that these values are, of a path by whole keys; `None`: no row has it.
-pub(super) fn key_of_path(
-    access: &Access,
-    exprs: &[Expr],
-    cx: &Context<'_>,
-) -> Result<Option<Vec<u8>>> {
-    let mut key = Vec::with_capacity(KEY_BYTES);
-    Ok(append_key(access, exprs, &[], cx, &mut key)?.then_some(key))
 }
 
 /// The prefixes of a path as bytes.
