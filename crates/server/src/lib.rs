@@ -30,7 +30,8 @@
 //! | messages as bytes | `wire` |
 //! | passwords | `auth` |
 //! | what a client is told for what it sends | `session` |
-//! | blocks that were refused and go on; blocks that mean the same row, and what they put off | `session/resume`; `claims`, `session/late` |
+//! | blocks that were refused and go on | `session/resume` |
+//! | blocks that mean the same row, and what they put off | `claims`, `session/late` |
 //! | COPY's formats | `copy` |
 //! | the catalog, its changes, prepared statements of all sessions | `catalog`, `change`, `jobs`, `plans`, `lift` |
 //! | procedures in Rust and in SQL | `procedures` |

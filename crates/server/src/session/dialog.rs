@@ -301,11 +301,8 @@ impl Dialog {
             }
             return started.map(|()| Committed::Later);
         }
-        if self.tx.state() == State::Block
-            && let Err(error) = self.catch_up()
-        {
-            self.tx.rollback();
-            self.end_settings(false);
+        if let Err(error) = self.catch_up() {
+            self.rollback();
             return Err(error);
         }
         let mut trials = Trials::default();

@@ -49,8 +49,7 @@ impl Dialog {
         plan.prepared.may_be_late()
             && !self.server.waits
             && !self.tx.read_only
-            && !self.tx.transcript.has_gap
-            && self.tx.changes().is_none()
+            && self.tx.may_resume()
     }
 
     /// Makes what was put off, before a statement that may look at it or write the same table.
@@ -72,21 +71,17 @@ impl Dialog {
     /// # Errors
     /// Those of what was put off.
     pub fn catch_up(&mut self) -> Result<(), SqlError> {
-        let (mut trials, time) = (Trials::default(), self.statement_time);
-        while !self.tx.late.is_empty() {
-            debug_assert!(self.tx.state() == State::Block, "only a block puts off");
-            let late = std::mem::take(&mut self.tx.late);
-            let made = self.make(&late);
-            self.statement_time = time;
-            if let Err(error) = made {
-                let error = self.judge(error);
-                // It is in the transcript: a block that resumes has made it.
-                if !self.resumes(&error, &mut trials) {
-                    return Err(error);
-                }
-            }
+        if self.tx.late.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        debug_assert!(self.tx.state() == State::Block, "only a block puts off");
+        let (late, time) = (std::mem::take(&mut self.tx.late), self.statement_time);
+        let made = self.make(&late);
+        self.statement_time = time;
+        let Err(error) = made else { return Ok(()) };
+        let error = self.judge(error);
+        // It is in the transcript: a block that resumes has made it.
+        if self.resumes(&error, &mut Trials::default()) { Ok(()) } else { Err(error) }
     }
 
     fn make(&mut self, all: &[PutOff]) -> Result<(), SqlError> {

@@ -8,7 +8,6 @@ use super::late::Outcome;
 use super::output::{Mark, Output};
 use super::portals::OwnPlan;
 use super::run::Rows;
-use super::transaction::State;
 use super::transcript::{Part, PutOff, Transcript, Trials};
 use chiliad::Error;
 use chiliad_sql::{OwnedDatum, SqlError, execute};
@@ -66,10 +65,7 @@ impl Dialog {
     /// Whether the block goes on after this error, in a new transaction that has done again all that it had done.
     /// `trials` are those of what the error has ended.
     pub fn resumes(&mut self, error: &SqlError, trials: &mut Trials) -> bool {
-        let is_whole = self.tx.state() == State::Block
-            && !self.tx.transcript.has_gap
-            && self.tx.changes().is_none();
-        if !is_whole || !is_refusal(error) {
+        if !self.tx.may_resume() || !is_refusal(error) {
             return false;
         }
         let limit = self.server.limits.retry_for;

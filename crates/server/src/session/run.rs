@@ -95,9 +95,7 @@ impl Dialog {
         self.refuse_if_failed(|| plan.ends_transaction())?;
         let kind = plan.prepared.kind();
         if !is_kept(kind) {
-            if self.tx.state() == State::Block {
-                self.catch_up()?;
-            }
+            self.catch_up()?;
             self.tx.transcript.leave_gap();
         }
         match kind {

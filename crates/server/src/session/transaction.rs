@@ -357,6 +357,11 @@ impl Tx {
         Ok(pending)
     }
 
+    /// Whether it is a block of which the transcript has all that it has done.
+    pub fn may_resume(&self) -> bool {
+        self.state == State::Block && !self.transcript.has_gap && self.changes.is_none()
+    }
+
     /// Begins a block again that its scheme has refused, without what it has done.
     pub fn reopen(&mut self) {
         debug_assert!(self.savepoints.is_empty(), "a savepoint leaves a gap");
