@@ -455,7 +455,8 @@ pub trait Transaction {
     /// Of the rows that the transaction reads from here on it looks at no other columns than these, until it says otherwise;
     /// it begins with [`Columns::ALL`]. An engine that remembers which columns change ([`Transaction::update_columns`]) need
     /// not refuse it because others have changed: `silo` takes the row's newest version for the one that was read, unless
-    /// the transaction writes the row with a value that it has made of an older one. A transaction that looks at more than it says may commit with a state that never was.
+    /// the transaction writes the row with a value that it has made of an older one. A transaction that looks at more than
+    /// it says may commit with a state that never was.
     fn look_at(&mut self, columns: Columns) {
         let _ = columns;
     }

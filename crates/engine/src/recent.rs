@@ -32,7 +32,7 @@ const SETS: usize = 4;
 /// Simulated memory begins at a multiple of this, and has the same addresses in each run from there on.
 const REGION_ALIGN: u64 = 2 << 20;
 
-/// What has changed of the record `record` from the version `base` to the version `word`.
+/// The changes of the record `record` between its versions `base` and `word`.
 struct Entry {
     record: u64,
     base: u64,

@@ -23,7 +23,7 @@ mod held;
 struct Met<M: Machine> {
     record: RecordRef<M>,
     key: Piece,
-    /// What was read, without its stamp; nothing of a tombstone.
+    /// The bytes of the row without its stamp; empty for a tombstone.
     row: Piece,
     version: Stamp,
     absent: bool,
@@ -435,12 +435,7 @@ impl<M: Machine> Verification<M> {
         for Renewed { record, bytes, .. } in renewed {
             let (record, row) = (record.address(), bytes.len().saturating_sub(STAMP_BYTES));
             let version = (stamp::read(bytes, self.reach, false), &bytes[..row]);
-            for held in &mut self.held {
-                if held.has(record) {
-                    let layout = layout_of(held.table).unwrap_or_default();
-                    held.renew(record, &layout, version);
-                }
-            }
+            self.held.iter_mut().for_each(|held| held.renew(record, &layout_of, version));
         }
         if let Some(recorder) = self.recorder.as_deref_mut() {
             self.held.iter().for_each(|held| held.report(recorder));

@@ -1,7 +1,7 @@
 //! Transactions that look at some columns of the rows that they read: changes of others are not in their way under `silo`,
 //! and nothing that they have looked at may change under any scheme.
 
-use crate::common::{OPTIMISTIC, counters, open};
+use crate::common::{OPTIMISTIC, counters, keys_of, open};
 use chiliad::raw::{Columns, Range, Row, TableId, Transaction as _};
 use chiliad::{Database, Error, OpenTransaction, Result, RunOptions, Scheme};
 
@@ -18,14 +18,9 @@ impl Rows {
     fn new(scheme: Scheme) -> Self {
         let db = open(scheme);
         let id = counters(&db, 6).id();
-        let keys = db.run(|tx| {
-            let scanned = tx.raw().scan(id, Range::all())?;
-            let entries = tx.raw().entries(scanned)?.to_vec();
-            let keys = entries.iter().map(|it| Ok(tx.raw().row_key(it.row)?.to_vec()));
-            keys.collect::<Result<Vec<_>>>()
-        });
+        let keys = keys_of(&db, id);
         let parts = [0, 1].map(|number| Columns::of(id, number));
-        Self { scheme, db, id, keys: keys.unwrap(), parts }
+        Self { scheme, db, id, keys, parts }
     }
 
     fn begin(&self) -> OpenTransaction {
@@ -168,8 +163,8 @@ fn a_row_that_is_written_has_the_version_that_was_read() {
     }
 }
 
-/// What a transaction looks at counts from there on, also for rows that it had read before otherwise, and is forgotten
-/// with it.
+/// Each read counts by the columns that its transaction named last before it, also a second read of one row; the next
+/// transaction begins with all columns.
 #[test]
 fn each_read_counts_by_what_is_looked_at_then() {
     let rows = Rows::new(Scheme::Silo);

@@ -1,7 +1,7 @@
 //! Transactions that stay open between calls, and go from thread to thread.
 
-use crate::common::{OPTIMISTIC, Scratch, counters, open, others_can_write, serializable};
-use chiliad::raw::{Columns, Range, TableId, Transaction as _};
+use crate::common::{OPTIMISTIC, Scratch, counters, keys_of, open, others_can_write, serializable};
+use chiliad::raw::{Columns, TableId, Transaction as _};
 use chiliad::{
     Cancel, Database, Durability, Error, OpenTransaction, Options, Result, RunOptions, Scheme,
     Table,
@@ -351,14 +351,9 @@ impl ByColumn {
         let options = Options::default().scheme(scheme).epoch(Duration::from_secs(3600));
         let db = Database::open_with(&place, options.durability(Durability::Epoch)).unwrap();
         let id = counters(&db, rows).id();
-        let keys = db.run(|tx| {
-            let scanned = tx.raw().scan(id, Range::all())?;
-            let entries = tx.raw().entries(scanned)?.to_vec();
-            let keys = entries.iter().map(|it| Ok(tx.raw().row_key(it.row)?.to_vec()));
-            keys.collect::<Result<Vec<_>>>()
-        });
+        let keys = keys_of(&db, id);
         let parts = [0, 1].map(|place| Columns::of(id, place));
-        Self { db, id, keys: keys.unwrap(), parts, _place: place }
+        Self { db, id, keys, parts, _place: place }
     }
 
     /// Changes rows in one transaction, each in this column or as a whole; what was before is durable.

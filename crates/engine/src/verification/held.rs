@@ -58,20 +58,21 @@ impl HeldOf {
         reads.iter_mut().filter(move |read| read.record == record)
     }
 
-    /// The scheme has taken another version for the one that was read of a record.
-    pub fn renew(&mut self, record: u64, layout: &TableLayout, (stamp, row): (Stamp, &[u8])) {
+    /// The scheme has taken another version for the one that was read of a record. `layout_of` knows the tables.
+    pub fn renew(
+        &mut self,
+        record: u64,
+        layout_of: impl Fn(TableId) -> Option<TableLayout>,
+        (stamp, row): (Stamp, &[u8]),
+    ) {
         let (table, columns) = (self.table, self.columns);
         for read in self.reads_of(record).filter(|read| !read.absent) {
+            let layout = layout_of(table).unwrap_or_default();
             if layout.agree(table, columns, &read.row, row) {
                 read.version = stamp;
                 read.row = row.to_vec();
             }
         }
-    }
-
-    /// Whether there are reads of a record among them.
-    pub fn has(&mut self, record: u64) -> bool {
-        self.reads_of(record).next().is_some()
     }
 
     pub fn report(&self, recorder: &mut dyn Recorder) {

@@ -4,7 +4,10 @@
 pub mod gated_log;
 pub mod records;
 
-use chiliad::{Database, Error, Isolation, Options, Row, RunOptions, Scheme, Snapshots, Table};
+use chiliad::raw::{Range, TableId, Transaction as _};
+use chiliad::{
+    Database, Error, Isolation, Options, Result, Row, RunOptions, Scheme, Snapshots, Table,
+};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
@@ -36,6 +39,17 @@ pub fn open_with_snapshots(scheme: Scheme) -> Database {
         .epoch(Duration::from_millis(1))
         .snapshot_every(3);
     Database::in_memory_with(options).unwrap()
+}
+
+/// The bytes of the keys of a table's rows, in order.
+pub fn keys_of(db: &Database, id: TableId) -> Vec<Vec<u8>> {
+    let keys = db.run(|tx| {
+        let scanned = tx.raw().scan(id, Range::all())?;
+        let entries = tx.raw().entries(scanned)?.to_vec();
+        let keys = entries.iter().map(|it| Ok(tx.raw().row_key(it.row)?.to_vec()));
+        keys.collect::<Result<Vec<_>>>()
+    });
+    keys.unwrap()
 }
 
 /// A table of counters `0..rows`, all zero.

@@ -13,7 +13,7 @@ use crate::scheme::parts::versioned_read::bytes_of;
 use chiliad_api::{Columns, Reason};
 use chiliad_machine::Machine;
 
-/// What a transaction looks at, and the versions that were taken.
+/// The columns that a transaction looks at, and the versions that the scheme has taken for those that the transaction read.
 pub(super) struct Renewals<M: Machine> {
     /// The columns that it looks at, each from this place among its reads on; before the first, all.
     looks: Vec<(usize, Columns)>,
