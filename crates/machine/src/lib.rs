@@ -49,6 +49,7 @@ pub mod shared_log;
     expect(dead_code, reason = "where stacks cannot be switched there are no fibers")
 )]
 mod sleepers;
+mod slices;
 mod sparse;
 mod spin;
 pub mod tasks;
@@ -73,6 +74,7 @@ pub use plain::Plain;
 pub use room::{NoRoom, Spare, mappings_max, stacks_max};
 pub use serial::serial;
 pub use shared::Shared;
+pub use slices::set_slice;
 pub use sparse::SparseShape;
 pub use spin::{Patience, Spin};
 

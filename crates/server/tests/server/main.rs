@@ -24,5 +24,6 @@ mod procedures;
 mod refused_values;
 mod resumed_blocks;
 mod schema_changes;
+mod slices;
 mod tls;
 mod waits;
