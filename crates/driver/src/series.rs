@@ -66,7 +66,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(not(target_os = "linux"), ignore = "reads /proc")]
     fn a_process_has_memory() {
         assert!(resident_bytes() > 100_000);
     }

@@ -1,8 +1,6 @@
 //! What a simulated record costs the host: a database of twenty million of them has to fit into 8 GiB.
 //! A test of its own process, since it looks at the memory of all of it.
 
-#![cfg(target_os = "linux")]
-
 use chiliad_driver::{Length, Plan, SimulatedPlan, open_simulated, resident_bytes, run_simulated};
 use chiliad_engine::{Options, names};
 use chiliad_simulator::{Config, Sim};

@@ -197,33 +197,21 @@ thread_local! {
     static RANDOM: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Registers the process for expedited barriers (Linux 4.14); `false` elsewhere.
+/// Registers the process for expedited barriers (Linux 4.14 and later); whether it has done so.
 fn register_membarrier() -> bool {
-    #[cfg(target_os = "linux")]
-    {
-        // SAFETY: membarrier takes no pointers; an unknown command is refused with an error.
-        unsafe {
-            libc::syscall(
-                libc::SYS_membarrier,
-                libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED,
-                0,
-                0,
-            ) == 0
-        }
+    // SAFETY: membarrier takes no pointers; an unknown command is refused with an error.
+    unsafe {
+        libc::syscall(libc::SYS_membarrier, libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0)
+            == 0
     }
-    #[cfg(not(target_os = "linux"))]
-    false
 }
 
 /// Asks for huge pages under `block`, where the system has them.
 fn advise_huge(block: NonNull<u8>, layout: Layout) {
-    #[cfg(target_os = "linux")]
     if layout.align() >= 4096 {
         // SAFETY: the block is ours and page-aligned; the advice changes no content.
         unsafe { libc::madvise(block.as_ptr().cast(), layout.size(), libc::MADV_HUGEPAGE) };
     }
-    #[cfg(not(target_os = "linux"))]
-    let _ = (block, layout);
 }
 
 impl Machine for Native {
@@ -362,7 +350,6 @@ impl Machine for Native {
 
     fn heavy_fence() {
         core::sync::atomic::fence(Ordering::SeqCst);
-        #[cfg(target_os = "linux")]
         if *MEMBARRIER {
             // SAFETY: the call takes no pointers; the process is registered.
             let refused = unsafe {

@@ -219,7 +219,6 @@ fn ready(children: &[Child]) -> Vec<usize> {
 
 /// The calling process ends when `parent` does.
 fn stay_with(parent: libc::pid_t) {
-    #[cfg(target_os = "linux")]
     // SAFETY: asks for a signal of our own; no memory takes part.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);

@@ -270,7 +270,6 @@ fn bad_numbers_in_flight_are_refused_and_too_few_workers_reported() {
 }
 
 /// Seconds of processor time that the calling thread has used.
-#[cfg(target_os = "linux")]
 fn processor_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
@@ -279,7 +278,6 @@ fn processor_seconds() -> f64 {
     (ticks(fields[11]) + ticks(fields[12])) / 100.0
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn servers_with_nothing_to_do_sleep() {
     let db = open(Scheme::Silo);

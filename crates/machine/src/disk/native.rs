@@ -159,15 +159,9 @@ fn file_id(metadata: &fs::Metadata) -> FileId {
     (metadata.dev(), metadata.ino())
 }
 
-#[cfg(target_os = "linux")]
 fn open_direct(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     options.custom_flags(libc::O_DIRECT).open(path)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn open_direct(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    options.open(path)
 }
 
 fn plain(options: &mut OpenOptions) -> &mut OpenOptions {
@@ -287,7 +281,6 @@ impl DiskFile for NativeFile {
         self.file.write_all_at(blocks.bytes(), offset)
     }
 
-    #[cfg(target_os = "linux")]
     fn write_durably_at(&self, offset: u64, blocks: &Blocks) -> io::Result<()> {
         debug_assert!(offset.is_multiple_of(BLOCK_BYTES as u64), "{offset}");
         match write_through(&self.file, offset, blocks.bytes()) {
@@ -306,7 +299,6 @@ impl DiskFile for NativeFile {
 }
 
 /// Writes `bytes` at `offset`, durably, whatever else of the file is not.
-#[cfg(target_os = "linux")]
 fn write_through(file: &File, mut offset: u64, mut bytes: &[u8]) -> io::Result<()> {
     use std::os::fd::AsRawFd;
     while !bytes.is_empty() {
