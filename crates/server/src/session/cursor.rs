@@ -3,7 +3,7 @@
 //! its transaction writes afterwards.
 
 use super::dialog::Dialog;
-use super::portals::{Keep, Portal, Progress, Rows, cannot_run, has_rows, no_cursor, no_portal};
+use super::portals::{Keep, Portal, Progress, Rows, cannot_run, no_cursor, no_portal};
 use super::run::{Formats, Ran};
 use super::transaction::State;
 use crate::plans::Plan;
@@ -86,8 +86,7 @@ impl Dialog {
     pub fn run_portal(&mut self, name: &str) -> Result<(), SqlError> {
         self.tx.transcript.leave_gap();
         let portal = self.portals.get_mut(name).ok_or_else(|| no_portal(name))?;
-        let mut plan =
-            portal.plan.clone().filter(|it| has_rows(it)).ok_or_else(|| cannot_run(name))?;
+        let mut plan = portal.plan_of_rows().cloned().ok_or_else(|| cannot_run(name))?;
         super::extended::renew(&mut plan, self.tx.tables(&self.server.catalog))?;
         // Where it fails it cannot be run again.
         portal.progress = Progress::Over;

@@ -69,20 +69,22 @@ impl Dialog {
     }
 
     pub fn describe(&mut self, target: Target<'_>) -> Result<(), SqlError> {
-        let is_portal = matches!(target, Target::Portal(_));
-        let (plan, formats) = match target {
+        let (plan, of_rows, formats) = match target {
             Target::Statement(name) => {
                 let statement = self.statements.get_mut(name).ok_or_else(|| no_statement(name))?;
                 if let Some(plan) = &mut statement.plan {
                     renew(plan, self.tx.tables(&self.server.catalog))?;
                 }
-                let types = statement.plan.as_ref().map_or(&[][..], |it| it.prepared.parameters());
+                let plan = statement.plan.clone();
+                let types = plan.as_ref().map_or(&[][..], |it| it.prepared.parameters());
                 self.output.parameter_description(types);
-                (statement.plan.clone(), Formats::Text)
+                let of_rows = plan.clone().filter(|plan| plan.prepared.returns_rows());
+                (plan, of_rows, Formats::Text)
             }
             Target::Portal(name) => {
                 let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
-                (portal.plan.clone(), portal.formats.clone())
+                let of_rows = portal.plan_of_rows().cloned();
+                (portal.plan.clone(), of_rows, portal.formats.clone())
             }
         };
         // The rows of FETCH are those of its cursor.
@@ -92,9 +94,7 @@ impl Dialog {
                 let portal = self.portals.get(name).ok_or_else(|| no_cursor(name))?;
                 portal.plan_of_rows().cloned()
             }
-            // A cursor that SQL has declared.
-            Some(Kind::Declare(_)) if is_portal => plan,
-            _ => plan.filter(|plan| plan.prepared.returns_rows()),
+            _ => of_rows,
         };
         match plan {
             Some(plan) => self.describe_rows(&plan, &formats),

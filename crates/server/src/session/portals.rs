@@ -4,7 +4,7 @@
 use super::formats::{Formats, check_result};
 use super::names::Names;
 use crate::plans::Plan;
-use chiliad_sql::{Datum, Kind, OwnedDatum, ResultRow, RowSink, SqlError};
+use chiliad_sql::{Datum, OwnedDatum, ResultRow, RowSink, SqlError};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -64,15 +64,12 @@ impl Portal {
         Self { plan, values, formats, progress, binary: false, holds: false, is_new: true, made }
     }
 
-    /// The plan of the rows that it has or will have.
+    /// The plan of the rows that it has or will have. A cursor that was declared has rows; a portal that is bound to declare
+    /// one returns none.
     pub fn plan_of_rows(&self) -> Option<&OwnPlan> {
-        self.plan.as_ref().filter(|plan| has_rows(plan))
+        let is_cursor = matches!(self.progress, Progress::Rows(_));
+        self.plan.as_ref().filter(|plan| plan.prepared.returns_rows() || is_cursor)
     }
-}
-
-/// Whether the rows of a statement can be asked for in pieces.
-pub(super) fn has_rows(plan: &Plan) -> bool {
-    plan.prepared.returns_rows() || matches!(plan.prepared.kind(), Kind::Declare(_))
 }
 
 impl Portals {

@@ -74,6 +74,28 @@ fn declared_cursors_are_executed_and_closed_by_messages() {
     });
 }
 
+/// As a driver does that declares a cursor with parameters (psycopg), and takes rows for the answer where there are any.
+#[test]
+fn a_portal_that_declares_a_cursor_returns_no_rows() {
+    with_server(|running| {
+        let mut raw = in_block(running);
+        let declare = format!("DECLARE c CURSOR FOR {NUMBERS}");
+        raw.bind("", &declare, false).message(b'D', b"P\0").execute("", 0).sync();
+        assert_eq!(raw.told(), ["1", "2", "n", "C DECLARE CURSOR"]);
+        // The cursor does, and the portal still does not.
+        assert_eq!(raw.message(b'D', b"Pc\0").sync().told(), ["T 1"]);
+        assert_eq!(raw.query("FETCH 2 FROM c").told(), ["T 1", "D 1", "D 2", "C FETCH 2"]);
+        raw.bind("p", "DECLARE d CURSOR FOR SELECT 1", false).sync().hear();
+        assert_eq!(raw.query("SAVEPOINT s").told(), ["C SAVEPOINT"]);
+        assert_eq!(raw.query("FETCH p").told(), ["E 55000"]);
+        assert_eq!(raw.query("ROLLBACK TO s").told(), ["C ROLLBACK"]);
+        assert_eq!(raw.query("MOVE 1 IN p").told(), ["E 55000"]);
+        assert_eq!(raw.query("ROLLBACK TO s").told(), ["C ROLLBACK"]);
+        raw.execute("p", 3).message(b'D', b"Pp\0").message(b'D', b"Pd\0").sync();
+        assert_eq!(raw.told(), ["C DECLARE CURSOR", "n", "T 1"]);
+    });
+}
+
 #[test]
 fn portals_end_with_their_transaction_or_savepoint() {
     with_server(|running| {
