@@ -69,22 +69,19 @@ impl Dialog {
     }
 
     pub fn describe(&mut self, target: Target<'_>) -> Result<(), SqlError> {
-        let (plan, of_rows, formats) = match target {
+        let (plan, keeps_rows, formats) = match target {
             Target::Statement(name) => {
                 let statement = self.statements.get_mut(name).ok_or_else(|| no_statement(name))?;
                 if let Some(plan) = &mut statement.plan {
                     renew(plan, self.tx.tables(&self.server.catalog))?;
                 }
-                let plan = statement.plan.clone();
-                let types = plan.as_ref().map_or(&[][..], |it| it.prepared.parameters());
+                let types = statement.plan.as_ref().map_or(&[][..], |it| it.prepared.parameters());
                 self.output.parameter_description(types);
-                let of_rows = plan.clone().filter(|plan| plan.prepared.returns_rows());
-                (plan, of_rows, Formats::Text)
+                (statement.plan.clone(), false, Formats::Text)
             }
             Target::Portal(name) => {
                 let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
-                let of_rows = portal.plan_of_rows().cloned();
-                (portal.plan.clone(), of_rows, portal.formats.clone())
+                (portal.plan.clone(), portal.keeps_rows(), portal.formats.clone())
             }
         };
         // The rows of FETCH are those of its cursor.
@@ -94,7 +91,7 @@ impl Dialog {
                 let portal = self.portals.get(name).ok_or_else(|| no_cursor(name))?;
                 portal.plan_of_rows().cloned()
             }
-            _ => of_rows,
+            _ => plan.filter(|plan| keeps_rows || plan.prepared.returns_rows()),
         };
         match plan {
             Some(plan) => self.describe_rows(&plan, &formats),

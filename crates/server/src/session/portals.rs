@@ -64,11 +64,14 @@ impl Portal {
         Self { plan, values, formats, progress, binary: false, holds: false, is_new: true, made }
     }
 
-    /// The plan of the rows that it has or will have. A cursor that was declared has rows; a portal that is bound to declare
-    /// one returns none.
+    /// Whether rows are kept for it, as for a cursor that was declared. A portal that is bound to declare one never has any.
+    pub fn keeps_rows(&self) -> bool {
+        matches!(self.progress, Progress::Rows(_))
+    }
+
+    /// The plan of the rows that it has or will have.
     pub fn plan_of_rows(&self) -> Option<&OwnPlan> {
-        let is_cursor = matches!(self.progress, Progress::Rows(_));
-        self.plan.as_ref().filter(|plan| plan.prepared.returns_rows() || is_cursor)
+        self.plan.as_ref().filter(|plan| self.keeps_rows() || plan.prepared.returns_rows())
     }
 }
 
