@@ -1,5 +1,4 @@
 //! A closure that uses up its stack ends the process with a line that says so.
-#![cfg(unix)]
 
 use chiliad::{Database, RunOptions, Table};
 use std::hint::black_box;

@@ -1,6 +1,6 @@
 //! Where there is no room for stacks, calls that want several transactions in flight are refused, and all else goes
 //! on. By itself, since it takes all the stacks that a process can have.
-#![cfg(all(target_arch = "x86_64", unix, not(miri)))]
+#![cfg(all(target_arch = "x86_64", not(miri)))]
 
 use chiliad::{Database, Error, Result, RunOptions, Table};
 use chiliad_machine::{MEMBERS_MAX, interleave, stacks_max};

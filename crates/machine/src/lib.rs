@@ -45,7 +45,7 @@ mod serial;
 mod shared;
 pub mod shared_log;
 #[cfg_attr(
-    not(all(target_arch = "x86_64", unix)),
+    not(target_arch = "x86_64"),
     expect(dead_code, reason = "where stacks cannot be switched there are no fibers")
 )]
 mod sleepers;

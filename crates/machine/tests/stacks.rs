@@ -1,6 +1,6 @@
 //! Stacks are what a process can run out of: then groups are refused, and nothing else is harmed. By itself, since
 //! it takes all that there are.
-#![cfg(all(target_arch = "x86_64", unix, not(miri)))]
+#![cfg(all(target_arch = "x86_64", not(miri)))]
 
 use chiliad_machine::{MEMBERS_MAX, interleave};
 use std::cell::Cell;

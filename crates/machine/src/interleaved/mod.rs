@@ -23,34 +23,34 @@
 //! Outside of [`interleave`] it is [`Native`]: each of these costs a load and a branch more. Stacks are
 //! switched by a few instructions written for x86-64; elsewhere a thread has one fiber.
 
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg(target_arch = "x86_64")]
 mod fibers;
-#[cfg(not(all(target_arch = "x86_64", unix)))]
+#[cfg(not(target_arch = "x86_64"))]
 #[path = "alone.rs"]
 mod fibers;
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg(target_arch = "x86_64")]
 mod overflow;
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg(target_arch = "x86_64")]
 mod pace;
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg(target_arch = "x86_64")]
 mod parked;
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg(target_arch = "x86_64")]
 mod stack;
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg(target_arch = "x86_64")]
 mod switch;
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg(target_arch = "x86_64")]
 mod trials;
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg(target_arch = "x86_64")]
 mod waiting;
 
-#[cfg(not(all(target_arch = "x86_64", unix)))]
+#[cfg(not(target_arch = "x86_64"))]
 use fibers::waiting;
-#[cfg(not(all(target_arch = "x86_64", unix)))]
+#[cfg(not(target_arch = "x86_64"))]
 pub use fibers::{MEMBERS_MAX, Pace};
 pub use fibers::{interleave, interleave_idle, park_for_long};
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg(target_arch = "x86_64")]
 pub use pace::Pace;
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg(target_arch = "x86_64")]
 pub use stack::MEMBERS_MAX;
 
 use crate::{Class, Cost, Fault, Machine, Native, Ticks, Woken, WorkerId};
