@@ -171,9 +171,22 @@ impl Arena {
     /// Copies `bytes` in. In line always, since most are keys.
     #[inline(always)]
     pub fn push(&mut self, bytes: &[u8]) -> Piece {
-        let piece = self.reserve(bytes.len());
-        copy(&mut self.buffer[piece.range()], bytes);
-        piece
+        self.fill(bytes.len(), |target| copy(target, bytes))
+    }
+
+    /// A piece of `length` bytes, which `write` writes. In line always, so that one comparison says that there is room.
+    ///
+    /// # Panics
+    /// As [`Arena::reserve`].
+    #[inline(always)]
+    pub fn fill(&mut self, length: usize, write: impl FnOnce(&mut [u8])) -> Piece {
+        let (start, end) = (self.used, self.used + length);
+        if self.buffer.get(start..end).is_none() {
+            self.grow(end);
+        }
+        write(&mut self.buffer[start..end]);
+        self.used = end;
+        Piece::new(start as u32, length as u32)
     }
 
     /// Copies a piece to the end.

@@ -52,6 +52,12 @@ impl<M: Machine> Clockwork<M> {
         self.attempt = [0; Part::ALL.len()];
     }
 
+    /// Whether a transaction is followed.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.on
+    }
+
     /// From here on the time belongs to `part`. Returns the previous part, which means nothing where no transaction
     /// is followed.
     #[inline]

@@ -17,6 +17,9 @@ use chiliad_storage::{Found, KEY_BYTES_MAX, RecordRef, Seen};
 /// few more to keep them busy.
 pub(crate) const GROUP: usize = 52;
 const _: () = assert!(GROUP <= 64, "a bit for each");
+/// Rows of a group that are read before each place that is only approached comes a step closer: what the last step has asked
+/// for arrives meanwhile.
+const READS_A_STEP: usize = 8;
 
 /// A record looked at: its row, absence, or the news that it has left its index.
 pub(crate) enum Looked {
@@ -216,20 +219,16 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Reads a record into the arena, where a look at it is all that there is to do; `None`: [`Core::read`] does the rest.
     #[inline(always)]
     pub(crate) fn read_alone(&mut self, sealed: bool, record: RecordRef<M>) -> Option<Version> {
-        // Not by `timed`: of its closure the compiler would make a function, and call that.
-        let before = self.clockwork.switch(Part::Manager);
-        let version = if sealed {
+        if self.clockwork.is_on() {
+            // `Core::read` books the time.
+            return None;
+        }
+        if sealed {
             let stamped = self.verification.is_on();
-            match self.scheme.read_sealed(record, &mut self.arena, stamped) {
-                Step::Done(version) => Some(version),
-                _ => None,
-            }
-        } else {
-            let opaque = self.opacity.then_some(&self.inner.words.epochs);
-            self.scheme.read_alone(record, &mut self.arena, &self.gaps, opaque)
-        };
-        self.clockwork.switch(before);
-        version
+            return self.scheme.read_sealed(record, &mut self.arena, stamped).done::<()>().ok();
+        }
+        let opaque = self.opacity.then_some(&self.inner.words.epochs);
+        self.scheme.read_alone(record, &mut self.arena, &self.gaps, opaque)
     }
 
     /// Reads a record into the arena; `None`: it is to be looked up again.
@@ -324,6 +323,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let sealed = self.timed(Part::Index, |core| core.descend(view, requests, tables))?;
         let waits = self.attempt.waits;
         for (at, ((request, table), row)) in requests.iter().zip(&*tables).zip(rows).enumerate() {
+            if at % READS_A_STEP == READS_A_STEP - 1 && self.group.lookups.goes_ahead() {
+                self.go_ahead(requests, tables, waits);
+            }
             let Some(table) = table else { unreachable!("its look-up has begun") };
             if request.kind == GetKind::Approach {
                 *row = None;
@@ -332,7 +334,25 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let found = self.found_in_pin(at, waits);
             *row = self.row_of(table, sealed >> at & 1 != 0, *request, found)?;
         }
+        while self.group.lookups.goes_ahead() {
+            self.go_ahead(requests, tables, waits);
+        }
         Ok(())
+    }
+
+    /// Takes a step to each place that is only approached; none any more once the scheme has waited since there were so
+    /// many `waits`.
+    fn go_ahead(&mut self, requests: &[Get<'_>], tables: &[Option<&Table<M>>], waits: u64) {
+        debug_assert!(self.heap.is_pinned(), "the ways lead through nodes that stay");
+        let Self { group: Group { lookups, .. }, heap, attempt, .. } = self;
+        if attempt.waits != waits {
+            lookups.clear();
+            return;
+        }
+        lookups.step_ahead(heap, |at| {
+            let Some(table) = tables[at] else { unreachable!("its look-up has begun") };
+            (&table.index, requests[at].key)
+        });
     }
 
     /// What the look-up of this number of the group has found, unless the scheme has waited since there were so many `waits`:
@@ -380,16 +400,25 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         // A bit for each request.
         let (mut sealed, mut in_parts) = (0u64, 0u64);
         let mut last: Option<(&Table<M>, &[u8])> = None;
+        let mut may_write = false;
         for (at, (request, slot)) in requests.iter().zip(&mut *tables).enumerate() {
             check_key(request.key)?;
             let table = if request.kind == GetKind::Update {
-                self.ready(true)?;
+                if !may_write {
+                    self.ready(true)?;
+                    may_write = true;
+                }
                 view.writable(request.table, self.attempt.loads)?
             } else {
                 view.readable(request.table, self.attempt.in_past)?
             };
-            let reads = request.kind != GetKind::Approach;
-            sealed |= u64::from(reads && self.goes_by(table)) << at;
+            *slot = Some(table);
+            if request.kind == GetKind::Approach {
+                self.group.lookups.begin_ahead(&table.index, request.key);
+                last = None;
+                continue;
+            }
+            sealed |= u64::from(self.goes_by(table)) << at;
             in_parts |= u64::from(table.is_group()) << at;
             match last {
                 Some((other, key))
@@ -401,7 +430,6 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 _ => self.group.lookups.begin(&table.index, request.key),
             }
             last = Some((table, request.key));
-            *slot = Some(table);
         }
         let begun = |at: usize| {
             let Some(table) = tables[at] else { unreachable!("its look-up has begun") };
@@ -414,7 +442,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         });
         self.expect_parts(in_parts, tables, requests);
         if self.attempt.in_past {
-            self.expect_old_versions(tables);
+            self.expect_old_versions(tables, requests);
         }
         Ok(sealed)
     }
@@ -440,10 +468,11 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     /// Asks for the newest of the older versions of records that were found: a reader of the past wants one of these of
     /// most rows that are changed often.
-    fn expect_old_versions(&self, tables: &[Option<&Table<M>>]) {
+    fn expect_old_versions(&self, tables: &[Option<&Table<M>>], requests: &[Get<'_>]) {
         debug_assert!(self.heap.is_pinned(), "what was found stays");
         for (at, table) in tables.iter().enumerate() {
             if let Some(table) = table
+                && requests[at].kind != GetKind::Approach
                 && let Found::Record(first) = self.group.lookups.found(at)
             {
                 table.of_row(first).prefetch_older();

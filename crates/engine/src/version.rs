@@ -45,9 +45,7 @@ pub fn copy<M: Machine>(
     let absent = word & record_word::ABSENT != 0;
     let source = record.value();
     let length = if absent && !stamped { 0 } else { source.length() };
-    let bytes = arena.reserve(length);
-    source.read(arena.get_mut(bytes));
-    Version::new(absent, bytes)
+    Version::new(absent, arena.fill(length, |target| source.read(target)))
 }
 
 /// As [`copy`], where others may write: `None` if the version has changed meanwhile, or if it is the absence

@@ -214,6 +214,18 @@ fn advise_huge(block: NonNull<u8>, layout: Layout) {
     }
 }
 
+/// Starts loading a line.
+#[inline(always)]
+fn ask_for(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch never faults, whatever the address.
+    unsafe {
+        core::arch::x86_64::_mm_prefetch(address.cast::<i8>(), core::arch::x86_64::_MM_HINT_T0);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
 impl Machine for Native {
     type Word = NativeWord;
     type Link<T: 'static> = NativeLink<T>;
@@ -361,18 +373,15 @@ impl Machine for Native {
 
     #[inline]
     fn prefetch(start: *const u8, lines: u32) {
-        for line in 0..lines as usize {
-            let address = start.wrapping_add(line * LINE_BYTES);
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: a prefetch never faults, whatever the address.
-            unsafe {
-                core::arch::x86_64::_mm_prefetch(
-                    address.cast::<i8>(),
-                    core::arch::x86_64::_MM_HINT_T0,
-                );
-            }
-            #[cfg(not(target_arch = "x86_64"))]
-            let _ = address;
+        // Most are one or two, for which the compiler need not set up a loop.
+        if lines > 0 {
+            ask_for(start);
+        }
+        if lines > 1 {
+            ask_for(start.wrapping_add(LINE_BYTES));
+        }
+        for line in 2..lines as usize {
+            ask_for(start.wrapping_add(line * LINE_BYTES));
         }
     }
 

@@ -24,7 +24,9 @@
 
 use crate::classes::{self, CLASSES, HEAD_BYTES, SCHEME_WORDS_MAX, class_bytes};
 use crate::sparse::{SparseSlot, copy_words};
-use chiliad_machine::{Cost, Link, Machine, Ordering, Tagged, Word, copy_in, copy_out, words_for};
+use chiliad_machine::{
+    Cost, LINE_BYTES, Link, Machine, Ordering, Tagged, Word, copy_in, copy_out, words_for,
+};
 use core::ptr::NonNull;
 
 /// The longest value in bytes.
@@ -404,10 +406,12 @@ impl<M: Machine> RecordRef<M> {
         SparseSlot::new(self.0.cast())
     }
 
-    /// Starts loading the record's lines: the head and up to `bytes` of payload.
+    /// Starts loading the record's lines: the head and up to `bytes` of payload. Most slots do not begin with a line.
     #[inline]
     pub fn prefetch(self, bytes: usize) {
-        M::prefetch(self.0.as_ptr().cast(), (HEAD_BYTES + bytes).div_ceil(64) as u32);
+        let before = self.0.as_ptr().addr() % LINE_BYTES;
+        let lines = (before + HEAD_BYTES + bytes).div_ceil(LINE_BYTES);
+        M::prefetch(self.0.as_ptr().cast(), lines as u32);
     }
 
     /// Starts loading the first lines of the version that the one in place has replaced, if it leads to one. The version may

@@ -2,9 +2,14 @@
 //! way while the others take theirs.
 
 use super::hash::{BucketProbe, Entered};
+use super::ordered::OrderedProbe;
 use super::{Found, Index, Probe};
 use crate::{LocalHeap, RecordRef};
 use chiliad_machine::{Cost, Machine};
+
+/// Look-ups in hash indexes that look into their buckets between two steps of the others: what those have asked for arrives
+/// meanwhile.
+const ENTERED_AT_ONCE: usize = 6;
 
 /// A group of look-ups, in one index or in many. Reused, so that steady state does not allocate.
 pub struct LookupBatch<M: Machine> {
@@ -13,13 +18,15 @@ pub struct LookupBatch<M: Machine> {
     entering: Vec<(u32, BucketProbe<M>)>,
     /// All other look-ups on their way, with their numbers.
     probes: Vec<(u32, Probe<M>)>,
-    /// By number; `None` for one that is on its way, or is for the same key in the same index as the one before.
+    /// Those that only go ahead, with their numbers.
+    ahead: Vec<(u32, OrderedProbe<M>)>,
+    /// By number; `None` for one that is on its way or goes ahead, or is for the same key in the same index as the one before.
     ends: Vec<Option<Found<M>>>,
 }
 
 impl<M: Machine> Default for LookupBatch<M> {
     fn default() -> Self {
-        Self { entering: Vec::new(), probes: Vec::new(), ends: Vec::new() }
+        Self { entering: Vec::new(), probes: Vec::new(), ahead: Vec::new(), ends: Vec::new() }
     }
 }
 
@@ -28,6 +35,7 @@ impl<M: Machine> LookupBatch<M> {
     pub fn clear(&mut self) {
         self.entering.clear();
         self.probes.clear();
+        self.ahead.clear();
         self.ends.clear();
     }
 
@@ -45,6 +53,39 @@ impl<M: Machine> LookupBatch<M> {
         self.ends.push(None);
     }
 
+    /// Begins a look-up of which nothing is wanted but that the way to the key, and the record that is there, come into the
+    /// cache. It has no result where the index is ordered: [`LookupBatch::finish`] takes some of its steps, and
+    /// [`LookupBatch::step_ahead`] the others.
+    #[inline]
+    pub fn begin_ahead(&mut self, index: &Index<M>, key: &[u8]) {
+        match index {
+            Index::Hash(_) => self.begin(index, key),
+            Index::Ordered(index) => {
+                self.ahead.push((self.ends.len() as u32, index.probe(key)));
+                self.ends.push(None);
+            }
+        }
+    }
+
+    /// Whether a look-up that only goes ahead is on its way.
+    #[must_use]
+    #[inline]
+    pub fn goes_ahead(&self) -> bool {
+        !self.ahead.is_empty()
+    }
+
+    /// Takes a step of each look-up that only goes ahead. What the steps have asked for arrives while the caller does other
+    /// things. `request` is as for [`LookupBatch::finish`], and so is the pin.
+    pub fn step_ahead<'a>(
+        &mut self,
+        heap: &LocalHeap<M>,
+        request: impl Fn(usize) -> (&'a Index<M>, &'a [u8]),
+    ) where
+        M: 'a,
+    {
+        self.ahead.retain_mut(|(number, probe)| step_ahead(heap, probe, request(*number as usize)));
+    }
+
     /// Adds a look-up that is for the same key in the same index as the last one: it costs nothing.
     ///
     /// # Panics
@@ -55,7 +96,7 @@ impl<M: Machine> LookupBatch<M> {
         self.ends.push(None);
     }
 
-    /// Ends all look-ups. `request` is asked for the index and the key that the look-up of this
+    /// Ends all look-ups but those that only go ahead. `request` is asked for the index and the key that the look-up of this
     /// number began with, and `arrived` is told of each record when it is found.
     #[inline]
     pub fn finish<'a>(
@@ -66,26 +107,28 @@ impl<M: Machine> LookupBatch<M> {
     ) where
         M: 'a,
     {
-        let Self { entering, probes, ends } = self;
+        let Self { entering, probes, ahead, ends } = self;
         let mut land = |at: usize, found| {
             if let Found::Record(record) = found {
                 arrived(at, record);
             }
             ends[at] = Some(found);
         };
-        for &(number, ref begun) in &*entering {
-            let at = number as usize;
-            let (Index::Hash(index), key) = request(at) else {
-                unreachable!("a look-up in another index")
-            };
-            M::work(Cost::GroupStep, 1);
-            match index.enter(begun, key) {
-                Entered::Found(found) => land(at, found),
-                Entered::On(on) => probes.push((number, Probe::Hash(on))),
-            }
-        }
+        let mut entering = entering.chunks(ENTERED_AT_ONCE);
         let mut pending = probes.len();
-        while pending > 0 {
+        loop {
+            let entered = entering.next().unwrap_or_default();
+            for &(number, ref begun) in entered {
+                let at = number as usize;
+                let (Index::Hash(index), key) = request(at) else {
+                    unreachable!("a look-up in another index")
+                };
+                M::work(Cost::GroupStep, 1);
+                match index.enter(begun, key) {
+                    Entered::Found(found) => land(at, found),
+                    Entered::On(on) => probes.push((number, Probe::Hash(on))),
+                }
+            }
             let mut kept = 0;
             for place in 0..pending {
                 let (at, probe) = &mut probes[place];
@@ -102,7 +145,14 @@ impl<M: Machine> LookupBatch<M> {
                 };
                 land(at, it);
             }
-            pending = kept;
+            if kept < pending {
+                probes.drain(kept..pending);
+            }
+            ahead.retain_mut(|(number, probe)| step_ahead(heap, probe, request(*number as usize)));
+            pending = probes.len();
+            if pending == 0 && entered.is_empty() {
+                break;
+            }
         }
     }
 
@@ -120,4 +170,15 @@ impl<M: Machine> LookupBatch<M> {
             }
         }
     }
+}
+
+/// Takes a step of a look-up that only goes ahead. Returns whether it goes on.
+fn step_ahead<M: Machine>(
+    heap: &LocalHeap<M>,
+    probe: &mut OrderedProbe<M>,
+    (index, key): (&Index<M>, &[u8]),
+) -> bool {
+    let Index::Ordered(index) = index else { unreachable!("a look-up in another index") };
+    M::work(Cost::GroupStep, 1);
+    index.step(heap, probe, key).is_none()
 }

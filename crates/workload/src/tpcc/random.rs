@@ -92,29 +92,25 @@ impl LastName {
 /// The text that marks an item as a brand (clause 2.4.2.2).
 pub const ORIGINAL: &[u8; 8] = b"ORIGINAL";
 
-/// By how much a window of eight letters moves when its last one is this (Horspool, 1980).
-const SHIFTS: [u8; 256] = {
-    let mut shifts = [8; 256];
-    let mut at = 0;
-    while at < 7 {
-        shifts[ORIGINAL[at] as usize] = 7 - at as u8;
-        at += 1;
-    }
-    shifts
-};
-
 /// Whether `data` contains "ORIGINAL".
 #[inline]
 #[must_use]
 pub fn has_original(data: &[u8]) -> bool {
-    let mut end = 8;
-    while end <= data.len() {
-        if data[end - 1] == ORIGINAL[7] && data[end - 8..end] == *ORIGINAL {
-            return true;
+    // Of 26 to 50 random letters few have its first two side by side, and how many letters there are nobody foresees: so all
+    // of a fixed number are compared, before any branch.
+    let mut text = [0; 65];
+    let may_have = match text.get_mut(..data.len()) {
+        Some(room) => {
+            room.copy_from_slice(data);
+            let pairs = text[..64].iter().zip(&text[1..]);
+            let met = pairs.fold(0, |met, (&first, &second)| {
+                met | u8::from(first == ORIGINAL[0]) & u8::from(second == ORIGINAL[1])
+            });
+            met != 0
         }
-        end += usize::from(SHIFTS[usize::from(data[end - 1])]);
-    }
-    false
+        None => true,
+    };
+    may_have && data.windows(ORIGINAL.len()).any(|text| text == ORIGINAL)
 }
 
 #[cfg(test)]

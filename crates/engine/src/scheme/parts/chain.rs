@@ -35,9 +35,7 @@ pub fn version_below<M: Machine>(
             M::mark("old version read");
             let absent = word & record_word::ABSENT != 0;
             let length = if absent && !stamped { 0 } else { block.length() };
-            let bytes = arena.reserve(length);
-            block.read(arena.get_mut(bytes));
-            return Some(Version::new(absent, bytes));
+            return Some(Version::new(absent, arena.fill(length, |target| block.read(target))));
         }
         // Acquire pairs with the release in `cut`, which may end the chain here. The block itself came with
         // the head of the chain.

@@ -153,9 +153,7 @@ fn absent<M: Machine>(
 #[inline(always)]
 fn copy<M: Machine>(record: RecordRef<M>, arena: &mut Arena) -> crate::arena::Piece {
     let source = record.value();
-    let bytes = arena.reserve(source.length());
-    source.read(arena.get_mut(bytes));
-    bytes
+    arena.fill(source.length(), |target| source.read(target))
 }
 
 /// The version that the snapshot at `boundary` contains: the newest of an epoch below it
