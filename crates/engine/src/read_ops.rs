@@ -11,7 +11,7 @@ use crate::tables::table::Table;
 use crate::version::Version;
 use chiliad_api::{Error, Get, GetKind, Part, Reason, Result, Row, TableId};
 use chiliad_machine::{Cost, Machine};
-use chiliad_storage::{Found, KEY_BYTES_MAX, RecordRef, Seen};
+use chiliad_storage::{Found, Index, KEY_BYTES_MAX, RecordRef, Seen};
 
 /// Look-ups whose cache misses are in flight together: as many as a core has buffers for, and a
 /// few more to keep them busy.
@@ -349,10 +349,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             lookups.clear();
             return;
         }
-        lookups.step_ahead(heap, |at| {
-            let Some(table) = tables[at] else { unreachable!("its look-up has begun") };
-            (&table.index, requests[at].key)
-        });
+        lookups.step_ahead(heap, begun(requests, tables));
     }
 
     /// What the look-up of this number of the group has found, unless the scheme has waited since there were so many `waits`:
@@ -431,12 +428,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             }
             last = Some((table, request.key));
         }
-        let begun = |at: usize| {
-            let Some(table) = tables[at] else { unreachable!("its look-up has begun") };
-            (&table.index, requests[at].key)
-        };
         let Self { group: Group { lookups, row_bytes }, scheme, heap, .. } = self;
-        lookups.finish(heap, begun, |at, record| {
+        lookups.finish(heap, begun(requests, tables), |at, record| {
             record.prefetch(row_bytes.of(requests[at].table));
             S::LockTable::prefetch(scheme, requests[at].table, record);
         });
@@ -478,6 +471,18 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 table.of_row(first).prefetch_older();
             }
         }
+    }
+}
+
+/// By number, the index and the key that each look-up of a group has begun with.
+#[inline(always)]
+fn begun<'a, M: Machine>(
+    requests: &'a [Get<'_>],
+    tables: &'a [Option<&Table<M>>],
+) -> impl Fn(usize) -> (&'a Index<M>, &'a [u8]) {
+    |at| {
+        let Some(table) = tables[at] else { unreachable!("its look-up has begun") };
+        (&table.index, requests[at].key)
     }
 }
 

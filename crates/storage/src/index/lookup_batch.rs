@@ -2,7 +2,6 @@
 //! way while the others take theirs.
 
 use super::hash::{BucketProbe, Entered};
-use super::ordered::OrderedProbe;
 use super::{Found, Index, Probe};
 use crate::{LocalHeap, RecordRef};
 use chiliad_machine::{Cost, Machine};
@@ -19,7 +18,7 @@ pub struct LookupBatch<M: Machine> {
     /// All other look-ups on their way, with their numbers.
     probes: Vec<(u32, Probe<M>)>,
     /// Those that only go ahead, with their numbers.
-    ahead: Vec<(u32, OrderedProbe<M>)>,
+    ahead: Vec<(u32, Probe<M>)>,
     /// By number; `None` for one that is on its way or goes ahead, or is for the same key in the same index as the one before.
     ends: Vec<Option<Found<M>>>,
 }
@@ -54,17 +53,11 @@ impl<M: Machine> LookupBatch<M> {
     }
 
     /// Begins a look-up of which nothing is wanted but that the way to the key, and the record that is there, come into the
-    /// cache. It has no result where the index is ordered: [`LookupBatch::finish`] takes some of its steps, and
-    /// [`LookupBatch::step_ahead`] the others.
+    /// cache. It has no result: [`LookupBatch::finish`] takes some of its steps, and [`LookupBatch::step_ahead`] the others.
     #[inline]
     pub fn begin_ahead(&mut self, index: &Index<M>, key: &[u8]) {
-        match index {
-            Index::Hash(_) => self.begin(index, key),
-            Index::Ordered(index) => {
-                self.ahead.push((self.ends.len() as u32, index.probe(key)));
-                self.ends.push(None);
-            }
-        }
+        self.ahead.push((self.ends.len() as u32, index.probe(key)));
+        self.ends.push(None);
     }
 
     /// Whether a look-up that only goes ahead is on its way.
@@ -83,7 +76,7 @@ impl<M: Machine> LookupBatch<M> {
     ) where
         M: 'a,
     {
-        self.ahead.retain_mut(|(number, probe)| step_ahead(heap, probe, request(*number as usize)));
+        step_all(&mut self.ahead, heap, request);
     }
 
     /// Adds a look-up that is for the same key in the same index as the last one: it costs nothing.
@@ -148,7 +141,7 @@ impl<M: Machine> LookupBatch<M> {
             if kept < pending {
                 probes.drain(kept..pending);
             }
-            ahead.retain_mut(|(number, probe)| step_ahead(heap, probe, request(*number as usize)));
+            step_all(ahead, heap, &request);
             pending = probes.len();
             if pending == 0 && entered.is_empty() {
                 break;
@@ -172,13 +165,15 @@ impl<M: Machine> LookupBatch<M> {
     }
 }
 
-/// Takes a step of a look-up that only goes ahead. Returns whether it goes on.
-fn step_ahead<M: Machine>(
+/// Takes a step of each look-up, and forgets those that end.
+fn step_all<'a, M: Machine>(
+    probes: &mut Vec<(u32, Probe<M>)>,
     heap: &LocalHeap<M>,
-    probe: &mut OrderedProbe<M>,
-    (index, key): (&Index<M>, &[u8]),
-) -> bool {
-    let Index::Ordered(index) = index else { unreachable!("a look-up in another index") };
-    M::work(Cost::GroupStep, 1);
-    index.step(heap, probe, key).is_none()
+    request: impl Fn(usize) -> (&'a Index<M>, &'a [u8]),
+) {
+    probes.retain_mut(|(number, probe)| {
+        let (index, key) = request(*number as usize);
+        M::work(Cost::GroupStep, 1);
+        index.step(heap, probe, key).is_none()
+    });
 }
