@@ -247,6 +247,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     }
 
     /// Adds the write of a record that has none yet, and returns its index.
+    #[inline(always)]
     pub(crate) fn push_write(
         &mut self,
         id: TableId,

@@ -53,6 +53,7 @@ pub fn slot_bytes_for(bytes: usize) -> u64 {
 }
 
 /// The smallest class of at least `bytes`; `None` above the greatest.
+#[inline]
 pub(crate) fn class_for(bytes: usize) -> Option<u8> {
     let class = match bytes {
         0..=64 => bytes.max(1).div_ceil(8) - 1,

@@ -129,6 +129,7 @@ fn class_of(kind: Kind, bytes: usize) -> Option<u8> {
     class
 }
 
+#[inline]
 fn pool_index(kind: Kind, class: u8) -> usize {
     debug_assert!((class as usize) < CLASSES, "a class that there is");
     kind as usize * CLASSES + class as usize
@@ -354,17 +355,21 @@ impl<M: Machine> Heap<M> {
         drop(central);
         debug_assert!(!target.slots.is_empty(), "what was carved is there");
         // Not under the latch: it is the longer part.
-        target.slots.iter().for_each(|&place| construct::<M>(place, bytes));
+        match (shape, target.slots.last()) {
+            // They lie side by side, the last one first.
+            (None, Some(&first)) => construct::<M>(first, bytes * target.slots.len()),
+            _ => target.slots.iter().for_each(|&place| construct::<M>(place, bytes)),
+        }
         Ok(())
     }
 }
 
-/// Makes a carved slot an array of words, once and for all.
+/// Makes carved slots, or one, an array of words, once and for all.
 fn construct<M: Machine>(place: NonNull<u8>, bytes: usize) {
-    debug_assert!(bytes.is_multiple_of(8), "a slot is whole words");
+    debug_assert!(bytes.is_multiple_of(8), "slots are whole words");
     let words = place.cast::<M::Word>();
     for index in 0..bytes / 8 {
-        // SAFETY: the slot is ours alone and `bytes` long.
+        // SAFETY: the slots are ours alone and `bytes` long.
         unsafe { words.add(index).write(M::Word::new(0)) };
     }
 }
@@ -529,6 +534,7 @@ impl<M: Machine> LocalHeap<M> {
         place
     }
 
+    #[inline]
     pub(crate) fn alloc_class(
         &mut self,
         kind: Kind,
@@ -537,15 +543,22 @@ impl<M: Machine> LocalHeap<M> {
         M::work(Cost::Allocate, 1);
         let at = pool_index(kind, class);
         if self.free[at].slots.is_empty() {
-            match self.shared.supply.allocator() {
-                None => {
-                    let filled = self.shared.refill(at, None, &mut self.chunks, &mut self.free[at]);
-                    filled.or_else(|short| self.convert(kind, class).ok_or(short))?;
-                }
-                Some(source) => self.obtain(at, class_bytes(class), source)?,
-            }
+            self.fill(kind, class)?;
         }
         Ok(self.take(at, class_bytes(class)))
+    }
+
+    /// Gets slots for a pool that has run empty.
+    #[cold]
+    fn fill(&mut self, kind: Kind, class: u8) -> Result<(), OutOfMemory> {
+        let at = pool_index(kind, class);
+        match self.shared.supply.allocator() {
+            None => {
+                let filled = self.shared.refill(at, None, &mut self.chunks, &mut self.free[at]);
+                filled.or_else(|short| self.convert(kind, class).ok_or(short))
+            }
+            Some(source) => self.obtain(at, class_bytes(class), source),
+        }
     }
 
     /// Puts a slot from `source` into a pool that has run empty, or now and then those that others have
@@ -588,6 +601,7 @@ impl<M: Machine> LocalHeap<M> {
     ///
     /// # Errors
     /// When the memory limit is reached.
+    #[inline]
     pub fn alloc_record(&mut self, kind: Kind, bytes: usize) -> Result<RecordRef<M>, OutOfMemory> {
         debug_assert!(matches!(kind, Kind::Record | Kind::Version));
         let class = class_for(HEAD_BYTES + bytes + 8 * self.scheme_words).ok_or(OutOfMemory)?;

@@ -288,6 +288,7 @@ impl<M: Machine> RecordRef<M> {
 
     /// Makes a slot a record of this form, a size class or that of one with a mate, with an empty value and nothing at its
     /// link. The word stays.
+    #[inline]
     pub(crate) fn begin_life(self, form: u8, scheme_words: usize) {
         debug_assert!(usize::from(classes::class_of(form)) < CLASSES, "a class that there is");
         debug_assert!(scheme_words <= SCHEME_WORDS_MAX, "words at the end of the slot");
@@ -364,6 +365,7 @@ impl<M: Machine> RecordRef<M> {
     }
 
     /// Writes the value, with the older versions at `next`.
+    #[inline]
     pub fn write_before(self, source: &[u8], next: Option<Self>) {
         debug_assert!(next != Some(self), "a chain does not lead back");
         self.fill(source);

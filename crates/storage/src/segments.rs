@@ -125,7 +125,7 @@ impl<M: Machine> Segments<M> {
     ///
     /// # Panics
     /// When it was not planned.
-    #[inline]
+    #[inline(always)]
     pub fn lay(
         &mut self,
         heap: &LocalHeap<M>,
@@ -153,6 +153,7 @@ impl<M: Machine> Segments<M> {
     }
 
     /// Ends the segment at work.
+    #[cold]
     fn close(&mut self) {
         if let Some(place) = self.place.take() {
             self.full.push_back(Full { place, epoch: self.epoch });

@@ -240,16 +240,19 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         if M::fault(&faults::UNLATCHED_BEFORE_TID) {
             record_word::publish(record.word(), write.prior & !record_word::LATCH);
         }
-        let plain = !write.keep && write.spare[1].is_none() && record.overflow().is_none();
-        if plain {
+        let in_place = write.spare[1].is_none() && record.overflow().is_none();
+        if in_place && !write.keep {
             record.write(value);
+        } else if in_place && write.spare[0].is_none() && !M::fault(&faults::OLD_VERSION_LOST) {
+            let older = record.next(Ordering::Relaxed);
+            record.write_before(value, Some(lay_version(cx, point, write, older)));
         } else {
             self.install_chained(cx, point, write, value);
         }
         record_word::publish(record.word(), point.order | absent);
     }
 
-    /// Installs a write where older versions hang on the record, or its value does not fit.
+    /// Installs a write where a value is, or is to be, in a block of its own, or the version that is overwritten.
     #[cold]
     fn install_chained(
         &mut self,
@@ -262,23 +265,23 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         let head = record.overflow();
         let mut chain = head.unwrap_or(record).next(Ordering::Relaxed);
         if write.keep && !M::fault(&faults::OLD_VERSION_LOST) {
-            M::mark("old version put by");
             // An overflowing value is a version block already, under the TID it was written by.
-            let prior = if write.placed { record_word::ABSENT } else { write.prior };
             let slot = head.or(write.spare[0].take());
             if let Some(slot) = slot {
                 cx.garbage.add_version(cx.heap, slot, point.epoch);
             }
             chain = Some(match slot {
-                None => {
-                    let block = cx.garbage.segments.lay(cx.heap, record, chain, point.epoch);
-                    block.word().store(prior & !record_word::LATCH, Ordering::Relaxed);
-                    block
+                None => lay_version(cx, point, write, chain),
+                Some(block) => {
+                    M::mark("old version put by");
+                    match head {
+                        None => {
+                            let older = other_than(chain, block);
+                            chain::put_by(record, block, older, overwritten(write))
+                        }
+                        Some(_) => block,
+                    }
                 }
-                Some(block) if head.is_none() => {
-                    chain::put_by(record, block, other_than(chain, block), prior)
-                }
-                Some(block) => block,
             });
         } else if let Some(block) = head {
             drop_version(cx, block);
@@ -297,6 +300,26 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             give_back(cx.heap, unused);
         }
     }
+}
+
+/// Puts the version that a write overwrites, with older ones at `older`, into a segment of the worker's.
+#[inline(always)]
+fn lay_version<M: Machine, const VARIANT: u8>(
+    cx: &mut Context<'_, M, Optimistic<M, VARIANT>>,
+    point: CommitPoint,
+    write: &Write<M>,
+    older: Option<RecordRef<M>>,
+) -> RecordRef<M> {
+    M::mark("old version put by");
+    let block = cx.garbage.segments.lay(cx.heap, write.record, older, point.epoch);
+    block.word().store(overwritten(write) & !record_word::LATCH, Ordering::Relaxed);
+    block
+}
+
+/// The word of the version that a write overwrites.
+#[inline]
+fn overwritten<M: Machine>(write: &Write<M>) -> u64 {
+    if write.placed { record_word::ABSENT } else { write.prior }
 }
 
 /// The chain below `block`, which is to be its first version: a link that still leads to an expired version may lead to
