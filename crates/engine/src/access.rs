@@ -152,7 +152,7 @@ impl<M: Machine> WriteSet<M> {
             debug_assert!(self.order.is_empty(), "nothing is latched that is not written");
             return;
         }
-        self.slots.clear();
+        self.slots.clear(self.entries.len(), |at| self.entries[at].record);
         self.entries.clear();
         self.order.clear();
         self.additions.clear();

@@ -5,7 +5,9 @@
 use chiliad_machine::Machine;
 use chiliad_storage::RecordRef;
 
-const SLOTS_INITIAL: usize = 64;
+const SLOTS_INITIAL: usize = 256;
+/// So many records are forgotten one by one, which takes less time than to clear all slots.
+const FEW: usize = 8;
 /// How many times as many there are where they no longer suffice.
 const GROWTH: usize = 4;
 /// For so many slots memory is kept after a transaction that touched more records than usual.
@@ -27,9 +29,25 @@ impl RecordSlots {
         Self(vec![0; SLOTS_INITIAL])
     }
 
-    /// Forgets all records.
+    /// Forgets all records, `length` of them.
     #[inline]
-    pub fn clear(&mut self) {
+    pub fn clear<M: Machine>(&mut self, length: usize, at: impl Fn(usize) -> RecordRef<M>) {
+        if length > FEW {
+            self.clear_all();
+            return;
+        }
+        debug_assert!(self.0.len() == SLOTS_INITIAL, "few records need no more");
+        for position in 0..length {
+            let mut slot = self.first(at(position));
+            while self.0[slot] != position as u32 + 1 {
+                slot = (slot + 1) & (self.0.len() - 1);
+            }
+            self.0[slot] = 0;
+        }
+        debug_assert!(self.0.iter().all(|&it| it == 0), "no record is left");
+    }
+
+    fn clear_all(&mut self) {
         self.0.truncate(SLOTS_INITIAL);
         self.0.fill(0);
         self.0.shrink_to(SLOTS_KEPT);

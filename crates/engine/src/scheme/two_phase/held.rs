@@ -56,8 +56,8 @@ impl<M: Machine> Held<M> {
     #[cold]
     pub fn forget(&mut self, record: RecordRef<M>) -> Lock<M> {
         let at = self.locks.iter().rposition(|lock| lock.record == record).expect("it is locked");
+        self.slots.clear(self.locks.len(), |at| self.locks[at].record);
         let lock = self.locks.remove(at);
-        self.slots.clear();
         for length in 0..self.locks.len() {
             self.slots.add(self.locks[length].record, length, |at| self.locks[at].record);
         }
@@ -68,7 +68,7 @@ impl<M: Machine> Held<M> {
     /// Forgets all locks, handing out each to be given back.
     #[inline]
     pub fn drain(&mut self) -> impl Iterator<Item = Lock<M>> {
-        self.slots.clear();
+        self.slots.clear(self.locks.len(), |at| self.locks[at].record);
         self.locks.drain(..)
     }
 }
