@@ -163,12 +163,12 @@ pub trait Session<M: Machine>: Transaction {
     /// Takes the recorder back.
     fn take_recorder(&mut self) -> Option<Box<dyn Recorder>>;
 
-    /// Follows the next transaction, through its retries, with the clock: see
-    /// [`Session::take_sample`]. An engine without a clock of its own does nothing.
+    /// Follows the next transaction, through its retries, with a stopwatch: see
+    /// [`Session::take_sample`]. An engine without one does nothing.
     fn sample_next(&mut self) {}
 
-    /// Ticks that the sampled transaction spent in each [`Part`], from its first attempt to its end;
-    /// ends the sample. All zero where nothing was sampled.
+    /// The time that the sampled transaction spent in each [`Part`], from its first attempt to its end, by
+    /// [`Machine::stopwatch`]: in a unit of that clock; ends the sample. All zero where nothing was sampled.
     fn take_sample(&mut self) -> [u64; Part::ALL.len()] {
         [0; Part::ALL.len()]
     }

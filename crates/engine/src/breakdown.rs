@@ -1,6 +1,6 @@
 //! Where a sampled transaction spends its time (Yu, 2015, 3.2): six parts.
 //!
-//! One transaction in a while is followed with the clock, chosen before it begins and followed
+//! One transaction in a while is followed with a stopwatch, chosen before it begins and followed
 //! through its retries; all others pay one branch per switch.
 
 use chiliad_api::Part;
@@ -43,9 +43,9 @@ impl<M: Machine> Clockwork<M> {
     #[cold]
     fn begin_attempt(&mut self) {
         debug_assert!(self.on, "only a sampled transaction is booked");
-        let now = M::now();
+        let now = M::stopwatch();
         if self.since != 0 {
-            self.total[Part::Wait as usize] += now - self.since;
+            self.total[Part::Wait as usize] += now.saturating_sub(self.since);
         }
         self.since = now;
         self.part = Part::Useful;
@@ -69,8 +69,8 @@ impl<M: Machine> Clockwork<M> {
     #[cold]
     fn book(&mut self, part: Part) -> Part {
         debug_assert!(self.on, "only a sampled transaction is booked");
-        let now = M::now();
-        self.attempt[self.part as usize] += now - self.since;
+        let now = M::stopwatch();
+        self.attempt[self.part as usize] += now.saturating_sub(self.since);
         self.since = now;
         core::mem::replace(&mut self.part, part)
     }

@@ -237,6 +237,12 @@ pub trait Machine: Sized + Send + Sync + 'static {
         let ticks = duration.as_nanos() * u128::from(Self::ticks_per_second()) / 1_000_000_000;
         Ticks::try_from(ticks).unwrap_or(Ticks::MAX)
     }
+    /// The time on a clock that takes the least time to look at, in a unit of its own: for shares of a time. A thread that
+    /// changes its core may see it go back.
+    #[inline]
+    fn stopwatch() -> u64 {
+        Self::now()
+    }
     /// The next number, from 1, of a counter in the middle of the chip, which is sent a message and
     /// adds in a cycle; `None` on a machine that has none.
     fn counter() -> Option<u64> {

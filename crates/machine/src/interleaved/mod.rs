@@ -117,6 +117,11 @@ impl Machine for Interleaved {
         Native::ticks_per_second()
     }
 
+    #[inline]
+    fn stopwatch() -> u64 {
+        Native::stopwatch()
+    }
+
     fn random() -> u64 {
         Native::random()
     }
