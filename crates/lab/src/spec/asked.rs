@@ -20,7 +20,7 @@ const IN_FLIGHT: usize = 8;
 
 /// The memory that a client of TPC-C at work on a core of its own fills with new rows and old versions in a second, in bytes,
 /// and half as much again.
-const GROWTH: u64 = 96 << 20;
+const GROWTH: u64 = 160 << 20;
 /// The part of all memory that is made ready at most.
 const READY_PART: u64 = 4;
 
