@@ -96,27 +96,22 @@ pub const ORIGINAL: &[u8; 8] = b"ORIGINAL";
 #[inline]
 #[must_use]
 pub fn has_original(data: &[u8]) -> bool {
-    // Of 26 to 50 random letters few have its first two side by side, and how many letters there are nobody foresees: so the
-    // pairs of a fixed number of blocks are compared before any branch, the last blocks where the letters end.
-    let last = data.len().wrapping_sub(BLOCK + 1);
-    let may_have = if last <= (BLOCKS - 1) * BLOCK {
-        let mut met = [0; BLOCK];
-        for block in 0..BLOCKS {
-            let text = &data[(block * BLOCK).min(last)..][..=BLOCK];
-            for (met, pair) in met.iter_mut().zip(text.windows(2)) {
-                *met |= u8::from(pair[0] == ORIGINAL[0]) & u8::from(pair[1] == ORIGINAL[1]);
-            }
+    // Of 26 to 50 random letters few have its first two side by side, and how many letters there are nobody foresees: so all
+    // of a fixed number are compared, before any branch.
+    let mut text = [0; 65];
+    let may_have = match text.get_mut(..data.len()) {
+        Some(room) => {
+            room.copy_from_slice(data);
+            let pairs = text[..64].iter().zip(&text[1..]);
+            let met = pairs.fold(0, |met, (&first, &second)| {
+                met | u8::from(first == ORIGINAL[0]) & u8::from(second == ORIGINAL[1])
+            });
+            met != 0
         }
-        u128::from_ne_bytes(met) != 0
-    } else {
-        true
+        None => true,
     };
     may_have && data.windows(ORIGINAL.len()).any(|text| text == ORIGINAL)
 }
-
-/// Pairs of letters in a block, and blocks that are compared.
-const BLOCK: usize = 16;
-const BLOCKS: usize = 4;
 
 #[cfg(test)]
 mod tests {
