@@ -112,3 +112,32 @@ impl RecordSlots {
         self.0[slot] = position as u32 + 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chiliad_machine::Native;
+    use chiliad_storage::{Heap, Kind, LocalHeap};
+
+    #[test]
+    fn after_any_number_of_records_none_is_left() {
+        let heap = Heap::<Native>::new(u64::MAX);
+        let mut local = LocalHeap::new(&heap).expect("a slot");
+        let records: Vec<_> = (0..700)
+            .map(|_| local.alloc_record(Kind::Record, 24).expect("there is memory"))
+            .collect();
+        let mut slots = RecordSlots::new();
+        for length in (0..40).chain([127, 128, 129, 700, 3, 600, 8, 9]) {
+            for (position, &record) in records[..length].iter().enumerate() {
+                assert_eq!(slots.find(record, |at| records[at]), None);
+                slots.add(record, position, |at| records[at]);
+            }
+            for (position, &record) in records.iter().enumerate() {
+                let there = (position < length).then_some(position as u32);
+                assert_eq!(slots.find(record, |at| records[at]), there, "of {length}");
+            }
+            slots.clear(length, |at| records[at]);
+            assert!(slots.0.iter().all(|&it| it == 0), "of {length}");
+        }
+    }
+}
