@@ -74,39 +74,18 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     ) -> Result<Looked> {
         debug_assert!(self.heap.is_pinned(), "what was found stays");
         debug_assert!(table.is_group(), "a part of the row");
-        if S::NEEDS.declares_writes || S::NEEDS.waits {
-            return self.use_part_after_first(table, sealed, get, first);
-        }
-        let record = table.of_row(first);
-        debug_assert!(record != first, "another part than the first");
-        let unchecked = sealed || M::fault(&PART_NOT_CHECKED);
-        match self.look_at(get.table, unchecked, get.key, record)? {
-            Looked::Absent => self.part_is_absent(table, sealed, get, (first, record)),
-            // Named one by one: a whole is not read out of its parts then.
-            Looked::Row(row) => Ok(Looked::Row(row)),
-            Looked::Redo => Ok(Looked::Redo),
-        }
-    }
-
-    /// As [`Core::use_part`] under a scheme whose transactions have to hold the row's first record before they look at others.
-    fn use_part_after_first(
-        &mut self,
-        table: &Table<M>,
-        sealed: bool,
-        get: Get<'_>,
-        first: RecordRef<M>,
-    ) -> Result<Looked> {
         let Get { table: id, key, kind } = get;
-        let of_table = table.table_of_group(id);
-        self.table = of_table;
-        let waits = self.attempt.waits;
-        match self.look_at(of_table, sealed, key, first)? {
-            Looked::Row(_) if self.attempt.waits == waits => {}
-            // The scheme has waited, and unpinned meanwhile: an older pin has found the row's records.
-            Looked::Row(_) => return Ok(Looked::Redo),
-            other => return Ok(other),
+        let first_first = S::NEEDS.declares_writes || S::NEEDS.waits;
+        if first_first {
+            let waits = self.attempt.waits;
+            match self.use_first(table, sealed, get, first)? {
+                Looked::Row(_) if self.attempt.waits == waits => {}
+                // The scheme has waited, and unpinned meanwhile: an older pin has found the row's records.
+                Looked::Row(_) => return Ok(Looked::Redo),
+                other => return Ok(other),
+            }
+            self.table = id;
         }
-        self.table = id;
         let record = table.of_row(first);
         debug_assert!(record != first, "another part than the first");
         let updates = kind == GetKind::Update;
@@ -114,25 +93,32 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         if declares && !self.declare_write(record)? {
             return Ok(Looked::Redo);
         }
-        self.look_at(id, sealed || M::fault(&PART_NOT_CHECKED), key, record)
+        let unchecked = sealed || M::fault(&PART_NOT_CHECKED);
+        match self.look_at(id, unchecked, key, record)? {
+            Looked::Absent if !first_first => match self.use_first(table, sealed, get, first)? {
+                // The parts come together: what was read of them is not one state.
+                Looked::Row(_) => Err(self.mark_aborted(Abort::over(Reason::ReadChanged, record))),
+                other => Ok(other),
+            },
+            // Named one by one: a whole is not read out of its parts then.
+            Looked::Row(row) => Ok(Looked::Row(row)),
+            Looked::Absent => Ok(Looked::Absent),
+            Looked::Redo => Ok(Looked::Redo),
+        }
     }
 
-    /// Looks at the `first` record of a row of which another one was absent. Pinned.
-    #[cold]
-    fn part_is_absent(
+    /// Reads the first record of a row of which another part is asked for. Not in line: under most schemes it is rare. Pinned.
+    #[inline(never)]
+    fn use_first(
         &mut self,
         table: &Table<M>,
         sealed: bool,
         get: Get<'_>,
-        (first, part): (RecordRef<M>, RecordRef<M>),
+        first: RecordRef<M>,
     ) -> Result<Looked> {
-        let of_table = table.table_of_group(get.table);
-        self.table = of_table;
-        match self.look_at(of_table, sealed, get.key, first)? {
-            // The parts come together: what was read of them is not one state.
-            Looked::Row(_) => Err(self.mark_aborted(Abort::over(Reason::ReadChanged, part))),
-            other => Ok(other),
-        }
+        debug_assert!(self.heap.is_pinned(), "what was found stays");
+        self.table = table.table_of_group(get.table);
+        self.look_at(self.table, sealed, get.key, first)
     }
 
     /// Inserts a row of a table with groups, in all its parts.
