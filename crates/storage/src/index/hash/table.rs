@@ -21,10 +21,15 @@ fn piece_bits<M: Machine>() -> u32 {
 const LEVELS_MAX: usize = 40;
 const PIECES: usize = 1 + (LEVELS_MAX << 3);
 
-/// Entries per bucket, on average, beyond which the table grows. Six fit in a bucket: with four, one
-/// key in twenty is found a chained node further on; with five it would be one in eleven, and a group
-/// of look-ups, which waits for its slowest, would feel it. Fewer would waste memory.
+/// Entries per bucket, on average, beyond which a table of a power of two of buckets begins to grow. Six fit in a bucket:
+/// with four, one key in twenty is found a chained node further on, and a group of look-ups, which waits for its slowest,
+/// feels each. Fewer would waste memory.
 const LOAD_MAX: u64 = 4;
+
+/// Keys that come for each division, until the buckets are twice as many. The buckets that are not divided yet have twice
+/// the entries of the others: half as many divisions as hold the average at [`LOAD_MAX`] would leave them with six to
+/// eight, and one key in eleven in a chained node. The average is from three to four instead.
+const KEYS_PER_DIVISION: u64 = 2;
 
 /// One insertion in so many touches the shared count: the ones whose hash says so, which makes the
 /// count exact for those keys and unbiased for all.
@@ -70,10 +75,17 @@ fn layout<M: Machine>(buckets: u64) -> Option<Layout> {
     Layout::from_size_align(bytes, if bytes >= huge { huge } else { 128 }).ok()
 }
 
+/// The buckets that a table of so many keys should have.
+fn buckets_for(keys: u64) -> u64 {
+    let even = 1 << (keys / LOAD_MAX).max(1).ilog2();
+    let divided = keys.saturating_sub(even * LOAD_MAX).div_ceil(KEYS_PER_DIVISION);
+    even + divided.min(even)
+}
+
 impl<M: Machine> Table<M> {
     /// A table with room for `keys` before it has to grow.
     pub(super) fn new(heap: &Arc<Shared<M, Heap<M>>>, keys: usize) -> Result<Self, OutOfMemory> {
-        let buckets = (keys as u64).div_ceil(LOAD_MAX).max(1 << piece_bits::<M>());
+        let buckets = buckets_for(keys as u64).max(1 << piece_bits::<M>());
         let root = Shared::new(Root {
             buckets: M::Word::new(0),
             pieces: core::array::from_fn(|_| M::Link::new(Tagged::null())),
@@ -220,14 +232,14 @@ impl<M: Machine> Table<M> {
 
     /// Whether the table should grow.
     pub(super) fn is_crowded(&self) -> bool {
-        self.keys() > self.root.buckets.load(Ordering::Relaxed) * LOAD_MAX
+        self.root.buckets.load(Ordering::Relaxed) < buckets_for(self.keys())
     }
 
     /// How many divisions one insertion makes at most.
     pub(super) fn divisions_max() -> u64 {
         // Those that keep up with the insertions between two samples, and as many again several
         // times, for when somebody lost the core while it held the right to grow.
-        4 * sample::<M>().div_ceil(LOAD_MAX)
+        4 * sample::<M>().div_ceil(KEYS_PER_DIVISION)
     }
 
     /// The right to divide buckets, if nobody else is at it.
@@ -264,5 +276,29 @@ impl<M: Machine> Drop for Table<M> {
     fn drop(&mut self) {
         // SAFETY: dropping the table takes exclusive access to it.
         unsafe { self.free_pieces() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_not_yet_divided_have_room_for_their_entries() {
+        let mut before = buckets_for(0);
+        for keys in 0..200_000 {
+            let buckets = buckets_for(keys);
+            assert!(buckets >= before && buckets > 0, "{keys} keys");
+            before = buckets;
+            if keys < 2 * LOAD_MAX {
+                continue;
+            }
+            assert!(buckets * LOAD_MAX >= keys, "{keys} keys are too many for {buckets} buckets");
+            assert!(buckets * 5 <= keys * 2, "{keys} keys are too few for {buckets} buckets");
+            // A key is in such a bucket by so many low bits of its hash.
+            let level = buckets.ilog2();
+            let undivided = (1 << (level + 1)) - buckets;
+            assert!(undivided == 0 || keys >> level < 6, "{keys} keys in {buckets} buckets");
+        }
     }
 }
