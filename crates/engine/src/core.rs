@@ -14,6 +14,7 @@ use crate::key_pool::KeyPool;
 use crate::options::Snapshots;
 use crate::shared::Inner;
 use crate::tables::catalog::View;
+use crate::tables::table::Table;
 use crate::verification::Verification;
 use crate::wait::Limits;
 use chiliad_api::{Error, Intent, Part, Reason, Result, TableId, Tally};
@@ -118,22 +119,59 @@ pub(crate) struct Group<M: Machine> {
 
 /// Lengths of rows seen last, by table, to know how many lines to ask for.
 #[derive(Default)]
-pub(crate) struct RowBytes(Vec<u32>);
+pub(crate) struct RowBytes(Vec<Bytes>);
+
+/// Payload bytes of the records of a table that were seen last.
+#[derive(Clone, Copy)]
+struct Bytes {
+    /// Those of the value.
+    value: u32,
+    /// Those up to the end of the pointer to the row's next record; 0 where rows have one record.
+    to_mate: u32,
+}
+
+/// Of a table of which no row has been seen.
+const UNKNOWN: Bytes = Bytes { value: ROW_BYTES_GUESS, to_mate: 0 };
 
 impl RowBytes {
-    /// Bytes to expect of a row of `table`.
+    #[inline]
+    fn get(&self, table: TableId) -> Bytes {
+        self.0.get(table.0 as usize).copied().unwrap_or(UNKNOWN)
+    }
+
+    /// Changes what is known of `table`; of one that was unknown, from the next time on.
+    #[inline]
+    fn change(&mut self, table: TableId, change: impl FnOnce(&mut Bytes)) {
+        match self.0.get_mut(table.0 as usize) {
+            Some(known) => change(known),
+            None => self.0.resize(table.0 as usize + 1, UNKNOWN),
+        }
+    }
+
+    /// Bytes to expect of a record of `table`.
     #[inline]
     pub fn of(&self, table: TableId) -> usize {
-        self.0.get(table.0 as usize).copied().unwrap_or(ROW_BYTES_GUESS) as usize
+        self.get(table).value as usize
+    }
+
+    /// Bytes to expect of the record that an index leads to when `table`, which has the number `id`, is asked for: of its
+    /// value, if it is that table's, and of the way to the others of its row.
+    #[inline]
+    pub fn of_first<M: Machine>(&self, table: &Table<M>, id: TableId) -> usize {
+        let Bytes { value, to_mate } = self.get(table.table_of_group(id));
+        if table.is_group() { to_mate as usize } else { value.max(to_mate) as usize }
     }
 
     /// A row of `table` had so many.
     #[inline]
     pub fn learn(&mut self, table: TableId, bytes: u32) {
-        match self.0.get_mut(table.0 as usize) {
-            Some(known) => *known = bytes,
-            None => self.0.resize(table.0 as usize + 1, ROW_BYTES_GUESS),
-        }
+        self.change(table, |known| known.value = bytes);
+    }
+
+    /// The first record of a row of `table` had so many up to where the way to the next one ends.
+    #[inline]
+    pub fn learn_way(&mut self, table: TableId, bytes: usize) {
+        self.change(table, |known| known.to_mate = bytes as u32);
     }
 }
 

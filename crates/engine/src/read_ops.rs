@@ -430,7 +430,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         let Self { group: Group { lookups, row_bytes }, scheme, heap, .. } = self;
         lookups.finish(heap, begun(requests, tables), |at, record| {
-            record.prefetch(row_bytes.of(requests[at].table));
+            let Some(table) = tables[at] else { unreachable!("its look-up has begun") };
+            record.prefetch(row_bytes.of_first(table, requests[at].table));
             S::LockTable::prefetch(scheme, requests[at].table, record);
         });
         self.expect_parts(in_parts, tables, requests);
@@ -442,9 +443,15 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     /// Asks for the records of parts of rows that were found; `in_parts` has a bit for each request for one.
     #[inline]
-    fn expect_parts(&self, mut in_parts: u64, tables: &[Option<&Table<M>>], requests: &[Get<'_>]) {
+    fn expect_parts(
+        &mut self,
+        mut in_parts: u64,
+        tables: &[Option<&Table<M>>],
+        requests: &[Get<'_>],
+    ) {
         debug_assert!(self.heap.is_pinned(), "what was found stays");
-        let Group { lookups, row_bytes } = &self.group;
+        let Group { lookups, row_bytes } = &mut self.group;
+        let mut last = None;
         while in_parts != 0 {
             let at = in_parts.trailing_zeros() as usize;
             in_parts &= in_parts - 1;
@@ -455,7 +462,11 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 let record = table.of_row(first);
                 record.prefetch(row_bytes.of(requests[at].table));
                 S::LockTable::prefetch(&self.scheme, requests[at].table, record);
+                last = Some((table.table_of_group(requests[at].table), first));
             }
+        }
+        if let Some((table, first)) = last {
+            row_bytes.learn_way(table, first.bytes_to_mate());
         }
     }
 

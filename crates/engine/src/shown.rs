@@ -103,12 +103,12 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let Self { group: Group { lookups, row_bytes }, scheme, heap, attempt, .. } = self;
         lookups.clear();
         keys.iter().for_each(|key| lookups.begin(&table.index, key));
-        let bytes = row_bytes.of(id);
+        let (of_first, bytes) = (row_bytes.of_first(table, id), row_bytes.of(id));
         lookups.finish(
             heap,
             |at| (&table.index, keys[at]),
             |_, first| {
-                first.prefetch(bytes);
+                first.prefetch(of_first);
                 if !table.is_group() {
                     S::LockTable::prefetch(scheme, id, first);
                 }

@@ -13,7 +13,7 @@
 //! overflow.
 
 use crate::budget::OutOfMemory;
-use crate::classes;
+use crate::classes::{self, LINK_BYTES};
 use crate::heap::{Kind, LocalHeap};
 use crate::record::{Record, RecordRef};
 use chiliad_machine::{Link, Machine, Ordering, Tagged, Word};
@@ -43,6 +43,13 @@ impl<M: Machine> RecordRef<M> {
     #[inline]
     pub fn part(self, part: u8) -> Option<Self> {
         (0..part).try_fold(self, |record, _| record.mate())
+    }
+
+    /// The payload bytes up to the end of the pointer to the mate; 0 where there is no place for one.
+    #[must_use]
+    #[inline]
+    pub fn bytes_to_mate(self) -> usize {
+        if self.has_place_for_mate() { self.capacity() + LINK_BYTES } else { 0 }
     }
 
     /// This record and its mates. The caller may free each record as it comes.
