@@ -27,8 +27,8 @@ const PIECES: usize = 1 + (LEVELS_MAX << 3);
 const LOAD_MAX: u64 = 4;
 
 /// Keys that come for each division, until the buckets are twice as many. The buckets that are not divided yet have twice
-/// the entries of the others: half as many divisions as hold the average at [`LOAD_MAX`] would leave them with six to
-/// eight, and one key in eleven in a chained node. The average is from three to four instead.
+/// the entries of the others: a division for every [`LOAD_MAX`] keys, which holds the average there, would leave them with
+/// up to eight, and one key in eleven in a chained node. So the average is from three to four instead.
 const KEYS_PER_DIVISION: u64 = 2;
 
 /// One insertion in so many touches the shared count: the ones whose hash says so, which makes the
