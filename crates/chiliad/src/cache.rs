@@ -10,7 +10,7 @@
 //!
 //! - the database's ticker has workers that have run nothing for a while collect their garbage and give back their
 //!   free memory;
-//! - a transaction that meets the limit of memory has all idle workers do so;
+//! - a transaction that meets the limit of memory has all idle workers do so, one that the ticker has in hand after that;
 //! - a thread that may not have a further worker takes one that is idle in another thread's cache.
 
 use crate::rules::Relief;
@@ -58,6 +58,8 @@ struct Cached {
 #[derive(Default)]
 pub(crate) struct Slots {
     known: Mutex<Known>,
+    /// Held while the ticker works on a slot, which seems to be in use then, and is not.
+    ticking: Mutex<()>,
 }
 
 #[derive(Default)]
@@ -131,6 +133,7 @@ impl Slots {
     /// Workers that have run nothing since the last call give back what they have.
     pub fn rest_idle(&self) {
         for slot in self.all() {
+            let _ticking = self.ticking();
             let Some(mut berth) = lock_idle(&slot) else { continue };
             if berth.runs != berth.seen {
                 berth.seen = berth.runs;
@@ -180,12 +183,25 @@ impl Slots {
     }
 
     fn take_over(&self) -> Option<Session> {
-        let idle = |slot: &Arc<Slot>| lock_idle(slot).filter(|berth| !berth.held)?.session.take();
+        let idle =
+            |slot: &Arc<Slot>| self.lock_at_rest(slot).filter(|berth| !berth.held)?.session.take();
         self.all().iter().find_map(idle)
     }
 
     fn all(&self) -> Vec<Arc<Slot>> {
         self.lock().slots.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    fn ticking(&self) -> MutexGuard<'_, ()> {
+        self.ticking.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The slot, if none of those who run transactions uses it: waits for the ticker, if need be.
+    fn lock_at_rest<'a>(&self, slot: &'a Slot) -> Option<MutexGuard<'a, Berth>> {
+        lock_idle(slot).or_else(|| {
+            drop(self.ticking());
+            lock_idle(slot)
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
@@ -196,7 +212,7 @@ impl Slots {
 impl Relief for Slots {
     fn relieve(&self) -> u64 {
         let rest = |slot: &Arc<Slot>| {
-            let mut berth = lock_idle(slot)?;
+            let mut berth = self.lock_at_rest(slot)?;
             Some(berth.session.as_mut()?.rest(usize::MAX).1)
         };
         self.all().iter().filter_map(rest).sum()
@@ -314,5 +330,32 @@ impl Own {
             };
             session
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    #[test]
+    fn what_the_ticker_has_in_hand_is_waited_for_and_what_is_in_use_is_not() {
+        let (slots, slot) = (Slots::default(), Slot::default());
+        let (begun, has_begun) = mpsc::channel();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let _ticking = slots.ticking();
+                let _berth = lock(&slot);
+                begun.send(()).expect("somebody listens");
+                // So that the other thread comes meanwhile, as a rule.
+                thread::sleep(Duration::from_millis(20));
+            });
+            has_begun.recv().expect("it begins");
+            assert!(slots.lock_at_rest(&slot).is_some());
+        });
+        let _used = lock(&slot);
+        assert!(slots.lock_at_rest(&slot).is_none());
     }
 }
