@@ -69,8 +69,8 @@ struct Known {
     sweep_at: usize,
 }
 
-fn lock(slot: &Slot) -> MutexGuard<'_, Berth> {
-    slot.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The slot, if nobody uses it.
@@ -133,7 +133,7 @@ impl Slots {
     /// Workers that have run nothing since the last call give back what they have.
     pub fn rest_idle(&self) {
         for slot in self.all() {
-            let _ticking = self.ticking();
+            let _ticking = lock(&self.ticking);
             let Some(mut berth) = lock_idle(&slot) else { continue };
             if berth.runs != berth.seen {
                 berth.seen = berth.runs;
@@ -162,7 +162,7 @@ impl Slots {
     }
 
     fn register(&self, slot: &Arc<Slot>) {
-        let mut known = self.lock();
+        let mut known = lock(&self.known);
         if known.slots.len() >= known.sweep_at {
             known.slots.retain(|slot| slot.strong_count() > 0);
             known.sweep_at = 2 * known.slots.len() + 16;
@@ -189,23 +189,15 @@ impl Slots {
     }
 
     fn all(&self) -> Vec<Arc<Slot>> {
-        self.lock().slots.iter().filter_map(Weak::upgrade).collect()
-    }
-
-    fn ticking(&self) -> MutexGuard<'_, ()> {
-        self.ticking.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.known).slots.iter().filter_map(Weak::upgrade).collect()
     }
 
     /// The slot, if none of those who run transactions uses it: waits for the ticker, if need be.
     fn lock_at_rest<'a>(&self, slot: &'a Slot) -> Option<MutexGuard<'a, Berth>> {
         lock_idle(slot).or_else(|| {
-            drop(self.ticking());
+            drop(lock(&self.ticking));
             lock_idle(slot)
         })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -346,7 +338,7 @@ mod tests {
         let (begun, has_begun) = mpsc::channel();
         thread::scope(|scope| {
             scope.spawn(|| {
-                let _ticking = slots.ticking();
+                let _ticking = lock(&slots.ticking);
                 let _berth = lock(&slot);
                 begun.send(()).expect("somebody listens");
                 // So that the other thread comes meanwhile, as a rule.
