@@ -430,8 +430,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         let Self { group: Group { lookups, row_bytes }, scheme, heap, .. } = self;
         lookups.finish(heap, begun(requests, tables), |at, record| {
-            let Some(table) = tables[at] else { unreachable!("its look-up has begun") };
-            record.prefetch(row_bytes.of_first(table, requests[at].table));
+            record.prefetch(row_bytes.of_first(table_of(tables, at), requests[at].table));
             S::LockTable::prefetch(scheme, requests[at].table, record);
         });
         self.expect_parts(in_parts, tables, requests);
@@ -485,16 +484,20 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     }
 }
 
+/// The table that the look-up of this number of a group has begun in.
+#[inline(always)]
+fn table_of<'a, M: Machine>(tables: &[Option<&'a Table<M>>], at: usize) -> &'a Table<M> {
+    let Some(table) = tables[at] else { unreachable!("its look-up has begun") };
+    table
+}
+
 /// By number, the index and the key that each look-up of a group has begun with.
 #[inline(always)]
 fn begun<'a, M: Machine>(
     requests: &'a [Get<'_>],
     tables: &'a [Option<&Table<M>>],
 ) -> impl Fn(usize) -> (&'a Index<M>, &'a [u8]) {
-    |at| {
-        let Some(table) = tables[at] else { unreachable!("its look-up has begun") };
-        (&table.index, requests[at].key)
-    }
+    |at| (&table_of(tables, at).index, requests[at].key)
 }
 
 /// Refuses keys that no index holds.
